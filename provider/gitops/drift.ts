@@ -6,7 +6,7 @@ import { withoutEvidence } from "../plan/mail-evidence";
 import { makePlan, type PlanInput } from "../plan/make-plan";
 import type { Observed } from "../plan/observed";
 import type { Change, Standing } from "../plan/plan";
-import { OTHER_TENANT } from "../plan/same-tenant";
+import { otherTenantGuards } from "../plan/withheld";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -78,7 +78,7 @@ export function driftOf(
     source: { kind: "files", files: settings.files },
     mail: withoutEvidence(observed.at, "not asked"),
   });
-  const other = plan.guards.find(({ code }) => code === OTHER_TENANT);
+  const [other] = otherTenantGuards(plan);
   if (other !== undefined) throw new OtherTenantError(other.message);
   const idOf = (kind: string, key: string, list: string | undefined): string | undefined =>
     kind === "vip" || list === undefined

@@ -4,8 +4,8 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import { type DesiredList, desiredOf, type KnownList, type KnownLists, kindOf } from "../plan/desired";
 import type { Change, Guard, Plan } from "../plan/plan";
 import { PulumiError } from "../plan/pulumi";
-import { OTHER_TENANT } from "../plan/same-tenant";
 import { exportStack, knownLists } from "../plan/stack-state";
+import { otherTenantGuards } from "../plan/withheld";
 import type { PlanFile } from "../resources/reviewed-plan";
 import { isUnmanaged, type KeyedList, readEntry } from "../settings/keyed-list";
 import { judge } from "../settings/list-arguments";
@@ -109,7 +109,7 @@ export function onlyExpired(
   }
   const names = new Set(going.map(nameOf));
   const changes = whole.changes.filter((change) => change.sign === "remove" && names.has(nameOf(change)));
-  const refused = whole.guards.filter(({ code }) => code === OTHER_TENANT);
+  const refused = otherTenantGuards(whole);
   const guards = [...refused, ...guardsOf(going, settings, known, wholeRun)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
     const list = kind === "entry" ? known.entries : known.vips;

@@ -1,9 +1,14 @@
-import type { Plan } from "./plan";
+import type { Guard, Plan } from "./plan";
 import { OTHER_TENANT } from "./same-tenant";
 
 /** Whether the key seems to be another tenant's than the plan is of. */
-export function isOfAnother({ guards }: Pick<Plan, "guards">): boolean {
-  return guards.some(({ code }) => code === OTHER_TENANT);
+export function isOfAnother(plan: Pick<Plan, "guards">): boolean {
+  return otherTenantGuards(plan).length > 0;
+}
+
+/** What says that the key seems to be another tenant's. */
+export function otherTenantGuards({ guards }: Pick<Plan, "guards">): readonly Guard[] {
+  return guards.filter(({ code }) => code === OTHER_TENANT);
 }
 
 /**
@@ -15,7 +20,7 @@ export function withheld(plan: Plan): Plan {
   const { backtest: _backtest, ...rest } = plan;
   return {
     ...rest,
-    guards: plan.guards.filter(({ code }) => code === OTHER_TENANT),
+    guards: otherTenantGuards(plan),
     changes: [],
     unmanaged: [],
     expired: [],

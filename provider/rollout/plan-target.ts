@@ -84,14 +84,29 @@ export async function planTarget(
   asking: Asking,
   atPlace: AtPlace,
 ): Promise<TargetPlan> {
+  const { stack, desired, observed, plan } = await comparedTarget(target, key, context, asking, atPlace);
+  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
+  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
+  return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/**
+ * What every plan of a tenant rests on: its settings, the state of its stack and its lists, and how these differ. What keeps them from
+ * being read is {@link planTarget}'s.
+ */
+export async function comparedTarget(
+  target: Target,
+  key: string,
+  context: PlanningContext,
+  asking: Asking,
+  atPlace: AtPlace,
+) {
   const { settings, findings } = settingsOf(target, context);
   const stack = await atPlace(async () => await stackOf(target, context));
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, context.reach, asking);
   const plan = planOf(target, settings, desired, observed, host, context);
-  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
-  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
-  return targetPlan(target, plan, stack, holds, context, seen);
+  return { settings, stack, desired, observed, host, plan };
 }
 
 /** What a tenant's settings files say, which are kept with the rollout. @throws {SettingsFileError} with every mistake in them. */

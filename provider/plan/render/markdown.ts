@@ -78,7 +78,7 @@ export interface MarkdownSection {
 function sectionsOf(report: Report, where: string): MarkdownSection[] {
   const sections: MarkdownSection[] = [];
   if (report.guards.length > 0)
-    sections.push({ share: 0.25, render: (room) => guards(report.guards, room, where) });
+    sections.push({ share: 0.25, render: (room) => guardsMarkdown(report.guards, room, where) });
   if (report.loosened.length > 0) {
     sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
   }
@@ -116,11 +116,30 @@ export function cardSections(
     .map(({ title, all, share, form }) => ({ share, render: (room) => form(title, all, room, where) }));
 }
 
-function headOf({ mood, verdict, headline, tenant, tallies }: Report): string {
+function headOf({ tenant, ...told }: Report): string {
+  return planHead(`for ${markdownWords(tenant, { limit: 60 })}`, told);
+}
+
+/**
+ * The mark, a heading, the verdict and the counts.
+ *
+ * @param what it is a plan of or for, as Markdown.
+ */
+export function planHead(
+  what: string,
+  {
+    mood,
+    verdict,
+    headline,
+    tallies,
+  }: Pick<Report, "mood" | "verdict" | "headline"> & {
+    readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
+  },
+): string {
   const counts = tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`);
   return [
     PLAN_MARK,
-    `## Email security plan for ${markdownWords(tenant, { limit: 60 })}`,
+    `## Email security plan ${what}`,
     "",
     `> [!${ALERTS[mood]}]`,
     `> **${verdict}.** ${markdownWords(headline, { limit: 60 })}`,
@@ -148,7 +167,12 @@ function footOf({ basis, source, digest }: Report, artifact: string): string {
   return `${rests}\n${artifact}Digest: ${markdownCode(digest, 100)}\n`;
 }
 
-function guards(all: Report["guards"], room: number, where: string): string {
+/** What refuses it, whole messages. @param where the rest of them is; not told where it is left out. */
+export function guardsMarkdown(
+  all: readonly { readonly code: string; readonly message: string }[],
+  room: number,
+  where = "",
+): string {
   const blocks = all.map(
     ({ code, message }) =>
       () =>
@@ -158,7 +182,7 @@ function guards(all: Report["guards"], room: number, where: string): string {
     `### Refused\n\n`,
     [blocks],
     room,
-    (rest) => `… and ${number(rest)} more refusals, ${where}.\n\n`,
+    (rest) => `… and ${number(rest)} more refusals${where === "" ? "" : `, ${where}`}.\n\n`,
   );
 }
 

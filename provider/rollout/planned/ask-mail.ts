@@ -1,7 +1,6 @@
 import type { Guard, Plan } from "../../plan/plan";
 import { reportOf } from "../../plan/render/report";
-import { OTHER_TENANT } from "../../plan/same-tenant";
-import { isOfAnother } from "../../plan/withheld";
+import { isOfAnother, otherTenantGuards } from "../../plan/withheld";
 import { eachAtOnce } from "../../settings/at-once";
 import type { Journal } from "../journal/journal";
 import { mailSample, mailWeight } from "./mail-sample";
@@ -87,7 +86,7 @@ export async function askMail(
   await eachAtOnce(asked, concurrency, async (tenant) => {
     try {
       const plan = await planWithMail(tenant);
-      const strangers = plan.guards.filter(({ code }) => code === OTHER_TENANT);
+      const strangers = otherTenantGuards(plan);
       if (strangers.length > 0) {
         guards.push(...strangers.map((guard) => ({ tenant, guard })));
         silent.push({ tenant, why: "By its key it is another tenant, as it seems." });

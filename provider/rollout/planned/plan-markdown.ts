@@ -1,6 +1,11 @@
-import { cardSections, type MarkdownSection, PLAN_MARK, withSections } from "../../plan/render/markdown";
-import { markdownBlock, markdownCode, markdownWords } from "../../plan/render/markdown-text";
-import type { Mood } from "../../plan/render/report";
+import {
+  cardSections,
+  guardsMarkdown,
+  type MarkdownSection,
+  planHead,
+  withSections,
+} from "../../plan/render/markdown";
+import { markdownCode, markdownWords } from "../../plan/render/markdown-text";
 import { filled } from "../../plan/render/room";
 import { counted, given, join, number, type Words } from "../../plan/render/words";
 import { sharedLoosenings } from "../report/loosened";
@@ -30,29 +35,8 @@ export function wholePlanMarkdown(
   return withSections(headOf(told), sectionsOf(shown, told), foot, limit);
 }
 
-const ALERTS: Readonly<Record<Mood, string>> = {
-  refused: "CAUTION",
-  danger: "CAUTION",
-  accepted: "WARNING",
-  warning: "WARNING",
-  none: "TIP",
-  nothing: "NOTE",
-};
-
-function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): string {
-  return [
-    PLAN_MARK,
-    `## Email security plan of ${markdownWords(title, { limit: 60 })}`,
-    "",
-    `> [!${ALERTS[mood]}]`,
-    `> **${verdict}.** ${markdownWords(headline, { limit: 60 })}`,
-    "",
-    tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`).join(" · "),
-    "",
-    markdownWords(mail, { limit: 100 }),
-    "",
-    "",
-  ].join("\n");
+function headOf({ title, mail, ...told }: ToldWhole): string {
+  return `${planHead(`of ${markdownWords(title, { limit: 60 })}`, told)}${markdownWords(mail, { limit: 100 })}\n\n`;
 }
 
 function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
@@ -60,7 +44,7 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
   const { guards, again, failures, skipped, missing, drift, left, leftTitle, tenants: each, waves } = told;
   const looser = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
-    { isThere: guards.length > 0, share: 0.2, render: (room) => refused(guards, room) },
+    { isThere: guards.length > 0, share: 0.2, render: (room) => guardsMarkdown(guards, room) },
     {
       isThere: again.length > 0,
       share: 0.1,
@@ -107,21 +91,6 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
     { isThere: tenants.length > 0, share: 0.1, render: (room) => keysMarkdown(tenants, room) },
   ];
   return sections.filter(({ isThere }) => isThere);
-}
-
-function refused(all: ToldWhole["guards"], room: number): string {
-  return filled(
-    "### Refused\n\n",
-    [
-      all.map(
-        ({ code, message }) =>
-          () =>
-            `**${markdownCode(code, 60)}**\n\n${markdownBlock(message, 3_000)}\n`,
-      ),
-    ],
-    room,
-    (rest) => `… and ${number(rest)} more refusals.\n\n`,
-  );
 }
 
 function unplanned(all: ToldWhole["failures"], room: number): string {

@@ -1,6 +1,4 @@
 import type { SettingsClient } from "../../client";
-import { SettingsFileError } from "../../files/finding";
-import { lintSettings } from "../../files/lint";
 import { hostOf } from "../../gitops/plan-tenant";
 import { desiredOf } from "../../plan/desired";
 import { gatherEvidence } from "../../plan/evidence";
@@ -10,7 +8,7 @@ import type { Plan } from "../../plan/plan";
 import { isOfAnother } from "../../plan/withheld";
 import type { Asking } from "../asking/address-health";
 import { withTargetClient } from "../asking/target-client";
-import { type PlanningContext, planOf, stackOf } from "../plan-target";
+import { type PlanningContext, planOf, settingsOf, stackOf } from "../plan-target";
 import type { Target } from "../targets/target";
 
 /**
@@ -25,9 +23,7 @@ export async function planWithMail(
   context: PlanningContext,
   asking: Asking,
 ): Promise<Plan> {
-  const { today, cache, reach } = context;
-  const { settings, findings } = lintSettings(target.settings, { today, cache, ownDomains: [] });
-  if (settings === undefined) throw new SettingsFileError(target.settings, findings);
+  const { settings, findings } = settingsOf(target, context);
   const stack = await stackOf(target, context);
   const desired = desiredOf(settings, stack.known, findings);
   const plan = async (client: SettingsClient): Promise<Plan> => {
@@ -38,5 +34,5 @@ export async function planWithMail(
     const mail = mailEvidence(await gatherEvidence({ client, vips: observed.vips.keys() }));
     return planOf(target, settings, desired, observed, host, context, [], mail);
   };
-  return await withTargetClient(target, key, reach, plan, asking);
+  return await withTargetClient(target, key, context.reach, plan, asking);
 }

@@ -1,10 +1,9 @@
 import { onlyExpired } from "../../gitops/only-expired";
-import { desiredOf } from "../../plan/desired";
 import { seenFingerprint } from "../../plan/same-tenant";
 import { frontOf } from "../../plan/stack-holds";
 import { printable } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { type PlanTenant, planOf, readTenant, settingsOf, stackOf, targetPlan } from "../plan-target";
+import { comparedTarget, type PlanTenant, targetPlan } from "../plan-target";
 import { shortened } from "./shortened";
 
 /**
@@ -14,11 +13,8 @@ import { shortened } from "./shortened";
  * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
  */
 export const planExpired: PlanTenant = async (target, key, context, asking, atPlace) => {
-  const { settings, findings } = settingsOf(target, context);
-  const stack = await atPlace(async () => await stackOf(target, context));
-  const desired = desiredOf(settings, stack.known, findings);
-  const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const whole = planOf(target, settings, desired, observed, host, context);
+  const compared = await comparedTarget(target, key, context, asking, atPlace);
+  const { settings, stack, desired, observed, plan: whole } = compared;
   const { plan, only, targets, kept, pending } = onlyExpired(
     whole,
     settings,

@@ -1,11 +1,11 @@
 import { onlyExpired } from "../../gitops/only-expired";
-import { desiredOf } from "../../plan/desired";
 import type { Change, Plan } from "../../plan/plan";
-import { OTHER_TENANT, seenFingerprint } from "../../plan/same-tenant";
+import { seenFingerprint } from "../../plan/same-tenant";
 import { isApplied } from "../../plan/stack-holds";
+import { otherTenantGuards } from "../../plan/withheld";
 import { excerpt, printable } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { type PlanTenant, planOf, readTenant, settingsOf, stackOf, targetPlan } from "../plan-target";
+import { comparedTarget, type PlanTenant, targetPlan } from "../plan-target";
 import { shortened } from "./shortened";
 import { whyNotMended } from "./why-not-mended";
 
@@ -17,11 +17,8 @@ import { whyNotMended } from "./why-not-mended";
  * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
  */
 export const planMending: PlanTenant = async (target, key, context, asking, atPlace) => {
-  const { settings, findings } = settingsOf(target, context);
-  const stack = await atPlace(async () => await stackOf(target, context));
-  const desired = desiredOf(settings, stack.known, findings);
-  const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const plan = planOf(target, settings, desired, observed, host, context);
+  const compared = await comparedTarget(target, key, context, asking, atPlace);
+  const { settings, stack, desired, observed, host, plan } = compared;
   const isAsBrought = isApplied(stack.state, desired, host, stack.front);
   const others = plan.unmanaged.length;
   const differs = plan.changes.length + others > 0;
@@ -48,7 +45,7 @@ function untouched(plan: Plan): Plan {
   return {
     ...plan,
     changes: [],
-    guards: plan.guards.filter(({ code }) => code === OTHER_TENANT),
+    guards: otherTenantGuards(plan),
     counts: { ...plan.counts, added: 0, changed: 0, removed: 0 },
   };
 }

@@ -74,8 +74,7 @@ export function sharedFiles(
   standing: readonly StandingTenant[],
   unread: number,
 ): readonly string[] | undefined {
-  const counts = new Map<string, number>();
-  for (const { shared } of standing) for (const file of shared) counts.set(file, (counts.get(file) ?? 0) + 1);
+  const counts = countsOf(standing, ({ shared }) => shared);
   const isMost = (count: number): boolean => count * 2 > standing.length + unread;
   const most = [...counts].filter(([, count]) => isMost(count)).map(([file]) => file);
   const mayBeMost = unread > 0 && [0, ...counts.values()].some((count) => isMost(count + unread));
