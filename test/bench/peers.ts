@@ -3,6 +3,7 @@ import { growth, nativeGrowth } from "#bench/growth";
 import { listResource, nativeListResource } from "#bench/list-resource";
 import { nativeImport } from "#bench/native-import";
 import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/nothing-entries";
+import { nothingList } from "#bench/nothing-list";
 import type { Peer } from "#bench/observation";
 import { obviousProvider } from "#bench/obvious-provider";
 import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
@@ -19,6 +20,7 @@ import { vipList } from "#bench/vip-list";
 /** All of the whole bench, in the order of the table. */
 export const peers: readonly Peer[] = [
   floor,
+  nothingList,
   listResource,
   nativeListResource,
   vipList,
@@ -43,6 +45,7 @@ export const peers: readonly Peer[] = [
 /** Those by which a change is judged in a few minutes. */
 export const quickPeers: readonly Peer[] = [
   floor,
+  nothingList,
   listResource,
   nativeListResource,
   nothingEntriesWithoutCheckpoints,

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
 import type { Observation, Operation } from "#bench/observation";
 import { floorOf, peers } from "#bench/peers";
@@ -20,6 +21,8 @@ const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 export interface Report {
   /** A row a peer, for the docs. */
   readonly main: string;
+  /** How the time of a list grows, in seconds by entries. */
+  readonly growth: readonly Point[];
   readonly all: string;
 }
 
@@ -39,7 +42,7 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
     ...growthPart(rows.filter(isGrowth)),
     ...failures(observations),
   ];
-  return { main, all: `${parts.join("\n\n")}\n` };
+  return { main, growth: growthPoints(rows.filter(isGrowth)), all: `${parts.join("\n\n")}\n` };
 }
 
 function explanation(runs: number): string {
@@ -87,10 +90,11 @@ export async function writeFrontsReport(fronts: string): Promise<void> {
   await rewritePage(FRONTS, fronts);
 }
 
-/** Writes results.md, the main table between the marks of the docs' page, and the few rows of it that the README shows. */
-export async function writeReport({ main, all }: Report): Promise<void> {
+/** Writes results.md, the main table between the marks of the docs' page, its graph, and the few rows of it that the README shows. */
+export async function writeReport({ main, growth, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
   await rewritePage(MARKED, main);
+  await writeGraph("list-growth", growth, { x: "entries", y: "seconds", scale: "linear" });
   const readme = await readFile(README, "utf8");
   const rows = new Map(main.split("\n").map((line) => [subjectOf(line), line]));
   const updated = readme.replace(BRIEF, (_all, start: string, shown: string, end: string) => {
@@ -203,6 +207,20 @@ function growthPart(rows: readonly Row[]): string[] {
   });
   const head = ["", "entries", ...operations.map((one) => `\`${one}\`, the provider's memory`)];
   return ["## How one list grows", table(head, lines)];
+}
+
+const GROWTH: ReadonlyMap<Operation, string> = new Map([
+  ["first up", "first up"],
+  ["no-op up", "nothing to do"],
+  ["refresh", "refresh"],
+]);
+
+function growthPoints(rows: readonly Row[]): Point[] {
+  return rows.flatMap(({ peer, operation, count, seconds }) => {
+    const what = GROWTH.get(operation);
+    if (what === undefined || seconds === undefined) return [];
+    return { line: peer === "growth" ? what : `${what}, native plugin`, x: count, y: seconds.median };
+  });
 }
 
 function targetTable(verdicts: readonly Verdict[]): string {

@@ -1,8 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { type Point, writeGraph } from "#bench/graphs";
 import type { MachineFacts } from "#bench/machine";
+import { simulate, USUAL } from "#bench/rollout-simulation";
 import type { RolloutMeasurement } from "#bench/rollouts";
 import { decimal, table, whole } from "#bench/table";
+import { nextStep } from "../../provider/dist/rollout/next-step.js";
 
 const RESULTS = fileURLToPath(new URL("rollouts.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
@@ -20,18 +23,66 @@ export async function writeRolloutResults(
   measurements: readonly RolloutMeasurement[],
   { facts, entries, isKept }: Kept,
 ): Promise<void> {
-  const { date, cpu, cores, memoryGb, system, node, pulumi } = facts;
-  const machine = `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node.js ${node}, Pulumi ${pulumi}, ${date}. ${whole(entries)} entries a tenant; file backend, SQLite journal.`;
+  const { date, commit, cpu, cores, memoryGb, system, node, pulumi } = facts;
+  const machine = `${cpu}, ${cores} cores, ${memoryGb} GB, ${system}, Node.js ${node}, Pulumi ${pulumi}, ${date}, commit ${commit}. ${whole(entries)} entries a tenant; file backend, SQLite journal.`;
   const main = `${resultTable(measurements)}\n\n${machine}`;
   const all = `# What a rollout costs\n\n${EXPLANATION}\n\n${main}\n`;
   console.log(`\n${all}`);
   if (!isKept) return;
   await writeFile(RESULTS, all);
+  const axes = { x: "tenants", y: "seconds", scale: "log" } as const;
+  await writeGraph("rollout-growth", growthPoints(measurements, facts.cores), axes);
   const page = await readFile(PAGE, "utf8");
   await writeFile(
     PAGE,
     page.replace(MARKED, (_all, start: string, end: string) => `${start}${main}\n${end}`),
   );
+}
+
+/** Two at once: on a machine of two cores, more are no faster. */
+const AT_ONCE = 2;
+/** Beyond what is measured, in virtual time. */
+const SIMULATED = [1_000, 3_000, 10_000];
+
+/** How rollouts grow with their tenants: as measured, and from the largest of these on as simulated with what a tenant took. */
+function growthPoints(measurements: readonly RolloutMeasurement[], cores: number): Point[] {
+  const measured = (what: RolloutMeasurement["what"]): readonly RolloutMeasurement[] =>
+    measurements
+      .filter((one) => one.way === "rollout" && one.what === what && one.concurrent === AT_ONCE)
+      .toSorted((one, other) => one.tenants - other.tenants);
+  const [looked, changed] = [measured("nothing to do"), measured("one new deny each")];
+  const lookMs = msATenant(looked);
+  const changeMs = Math.max(1, msATenant(changed) - lookMs);
+  const places = Math.min(AT_ONCE, cores);
+  const given = { ...USUAL, cores, concurrent: AT_ONCE, requestsPerSecond: 1e6, latencyMs: 0 };
+  const work = {
+    exportCpuMs: lookMs * places,
+    engineCpuMs: changeMs * places,
+    engineWallMs: changeMs * places,
+  };
+  return [looked, changed].flatMap((rows) => {
+    const line = rows[0]?.what ?? "";
+    const points = rows.map(({ tenants, seconds }) => ({ line, x: tenants, y: seconds }));
+    const largest = points.at(-1);
+    if (largest === undefined) return [];
+    const simulated = SIMULATED.filter((tenants) => tenants > largest.x).map((tenants) => {
+      const { planningMs, changingMs } = simulate(nextStep, { ...given, ...work, tenants });
+      const ms = rows === looked ? planningMs : planningMs + changingMs;
+      return { line, x: tenants, y: ms / 1_000 };
+    });
+    return [...points, ...[largest, ...simulated].map((one) => ({ ...one, isSimulated: true }))];
+  });
+}
+
+/** What one more tenant takes: between the smallest and the largest fleet, so that what each rollout takes once is not in it. */
+function msATenant(rows: readonly RolloutMeasurement[]): number {
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return 0;
+  const [seconds, tenants] =
+    first === last
+      ? [last.seconds, last.tenants]
+      : [last.seconds - first.seconds, last.tenants - first.tenants];
+  return (1_000 * seconds) / tenants;
 }
 
 const EXPLANATION = `Written by \`npm run bench:rollouts -- --write\`. A rollout is \`email-security rollout --yes\` as a

@@ -1,0 +1,47 @@
+import { writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { parse, View } from "vega";
+import { compile, type TopLevelSpec } from "vega-lite";
+
+/** A point of a graph. */
+export interface Point {
+  /** Which line it is of. */
+  readonly line: string;
+  readonly x: number;
+  readonly y: number;
+  /** Whether it was reckoned: such a line is dashed. */
+  readonly isSimulated?: boolean;
+}
+
+export interface Axes {
+  readonly x: string;
+  readonly y: string;
+  /** `log` where sizes lie far apart. */
+  readonly scale: "linear" | "log";
+}
+
+/** Writes a graph that the docs show, as an SVG that can be read on light and dark pages. */
+export async function writeGraph(name: string, points: readonly Point[], axes: Axes): Promise<void> {
+  const file = new URL(`../../docs/public/${name}.svg`, import.meta.url);
+  await writeFile(fileURLToPath(file), `${await svgOf(points, axes)}\n`);
+}
+
+async function svgOf(points: readonly Point[], { x, y, scale: type }: Axes): Promise<string> {
+  const scale = { type, zero: type === "linear" };
+  const spec: TopLevelSpec = {
+    width: 560,
+    height: 300,
+    background: "white",
+    padding: 16,
+    data: { values: points.map((one) => ({ isSimulated: false, ...one })) },
+    mark: { type: "line", point: true },
+    encoding: {
+      x: { field: "x", type: "quantitative", title: x, scale, axis: { format: ",d", labelOverlap: true } },
+      y: { field: "y", type: "quantitative", title: y, scale, axis: { format: "~g", labelOverlap: true } },
+      color: { field: "line", type: "nominal", title: null, sort: null },
+      strokeDash: { field: "isSimulated", type: "nominal", legend: null },
+    },
+    config: { font: "sans-serif" },
+  };
+  return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
+}

@@ -1,0 +1,46 @@
+import { entriesSource } from "#bench/entries";
+import type { Peer } from "#bench/observation";
+import { measureOperations } from "#bench/operations";
+
+/**
+ * The whole list as one dynamic resource that does nothing but keep it: what Pulumi's SDK, host and engine take for a map of so
+ * many texts as inputs and outputs, with no request and no work of ours.
+ */
+export function nothingListProgram(count: number): string {
+  return `
+import * as pulumi from "@pulumi/pulumi";
+
+const kept = Object.fromEntries(${entriesSource(count, "short")}.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]));
+
+class NothingProvider implements pulumi.dynamic.ResourceProvider {
+  async diff(): Promise<pulumi.dynamic.DiffResult> {
+    return { changes: false };
+  }
+
+  async create(inputs: object): Promise<pulumi.dynamic.CreateResult> {
+    return { id: "nothing", outs: inputs };
+  }
+
+  async read(id: string, props: object): Promise<pulumi.dynamic.ReadResult> {
+    return { id, props };
+  }
+}
+
+class Nothing extends pulumi.dynamic.Resource {
+  constructor(name: string) {
+    super(new NothingProvider(), name, { entries: kept });
+  }
+}
+
+new Nothing("nothing");
+`;
+}
+
+export const nothingList: Peer = {
+  name: "nothing-list",
+  title: "a dynamic resource that keeps a list and does nothing",
+  isSlow: false,
+  async measure(bench) {
+    await measureOperations(bench, { count: bench.manyEntries, program: nothingListProgram });
+  },
+};
