@@ -20,6 +20,20 @@ const targets: readonly Target[] = [
   atMost("`up` of it with nothing to do", 1.1, "× floor", ratio("list", "no-op up", "floor")),
   atMost("the same with `refresh: always`", 1.35, "× floor", ratio("list", "looking up", "floor")),
   atMost("`refresh` of it", 1.25, "× floor", ratio("list", "refresh", "floor")),
+  atMost(
+    "`up` of it with nothing to do",
+    1.1,
+    "× a resource that only keeps the list",
+    ratio("list", "no-op up", "nothing-list"),
+  ),
+  ...(["growth", "native-growth"] as const).map((peer) =>
+    atMost(
+      `time an entry of the longest list${peer === "growth" ? "" : ", native plugin"}`,
+      1.05,
+      "× that of the one before",
+      growthOf(peer),
+    ),
+  ),
   atMost("its state an entry, short comments", 100, "bytes", bytes("list")),
   atMost(
     "its state an entry, comments of 40 characters",
@@ -94,6 +108,21 @@ function longestPeak(peer: string): Target["measured"] {
     const longest = Math.max(...ofPeer.map(({ count }) => count));
     const peaks = ofPeer.flatMap(({ count, peakBytes }) => (count === longest && peakBytes) || []);
     return peaks.length === 0 ? undefined : mb(Math.max(...peaks));
+  };
+}
+
+/** The most of all operations: above 1, the time grows faster than the entries. */
+function growthOf(peer: string): Target["measured"] {
+  return (rows) => {
+    const ofPeer = rows.filter((row) => row.peer === peer);
+    const [longest, before] = [...new Set(ofPeer.map(({ count }) => count))].sort((a, b) => b - a);
+    const anEntry = (count: number | undefined, of: Operation): number => {
+      const row = ofPeer.find((one) => one.count === count && one.operation === of);
+      return (row?.seconds?.median ?? Number.NaN) / (count ?? Number.NaN);
+    };
+    const ratios = ofPeer.map(({ operation }) => anEntry(longest, operation) / anEntry(before, operation));
+    const most = Math.max(...ratios);
+    return Number.isFinite(most) ? most : undefined;
   };
 }
 
