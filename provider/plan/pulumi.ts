@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { ensureEngine } from "../engine";
+import { type Engine, ensureEngine } from "../engine";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { secretsIn, without } from "../settings/secrets";
 import { harmless, printable } from "../settings/text";
@@ -38,6 +38,20 @@ export interface PulumiRun {
 const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
 
 /**
+ * The engine whose CLI may be run here. Takes less than a millisecond where it is installed.
+ *
+ * @throws as {@link runPulumi} before it starts anything.
+ */
+export async function readyPulumi(log?: (line: string) => void): Promise<Engine> {
+  if (process.env[NESTED] !== undefined) {
+    throw new PulumiError(
+      "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
+    );
+  }
+  return await ensureEngine(log === undefined ? {} : { log });
+}
+
+/**
  * Runs the Pulumi CLI in the working folder's project.
  *
  * @throws {EngineUnavailableError} when there is none and none could be had.
@@ -47,12 +61,7 @@ export async function runPulumi(
   args: readonly string[],
   { environment = {}, base, folder, log, inherit = false, timeoutMs }: PulumiOptions = {},
 ): Promise<PulumiRun> {
-  if (process.env[NESTED] !== undefined) {
-    throw new PulumiError(
-      "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
-    );
-  }
-  const engine = await ensureEngine(log === undefined ? {} : { log });
+  const engine = await readyPulumi(log);
   const child = spawn(engine.command, ["--non-interactive", ...args], {
     env: { ...engine.environment(base), [NESTED]: "1", ...environment },
     ...(folder === undefined ? {} : { cwd: folder }),

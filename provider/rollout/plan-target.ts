@@ -10,6 +10,7 @@ import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { type Observed, observe } from "../plan/observed";
 import type { Change, Guard, Plan } from "../plan/plan";
+import { readyPulumi } from "../plan/pulumi";
 import { planJson } from "../plan/render/json";
 import { seenFingerprint } from "../plan/same-tenant";
 import {
@@ -31,6 +32,7 @@ import { type Reach, withTargetClient } from "./asking/target-client";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/rollout-record";
 import type { TenantChange } from "./report/rollout-report";
+import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
 import { removeTornAttributes, tornState } from "./torn-files";
@@ -193,10 +195,14 @@ export async function stackOf(
 ) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
   removeTornAttributes(files);
-  const exported = await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
-    const torn = tornState(files);
-    throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
-  });
+  // Whoever can't run the CLI is told so before anything is changed, and not by each engine.
+  await readyPulumi();
+  const exported =
+    readStateFile(files) ??
+    (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
+      const torn = tornState(files);
+      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+    }));
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
   const foreign = foreignResources(state, resource);

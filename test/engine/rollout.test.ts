@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { readStateFile } from "../../provider/rollout/state-file";
 import { begun, Fleet, statesIn } from "../support/fleet";
 
 /*
@@ -40,6 +41,11 @@ it("makes a stack and changes its tenant; again, it only reads and runs no engin
     "GET vip_employees undefined 1",
   ]);
   expect(await fleet.read(STATE)).toBe(state);
+
+  // Of what nothing else would tell: the state that was looked at is the one that the CLI prints.
+  const exported = await fleet.pulumi("t0", "stack", "export").ended;
+  const files = { backend: fleet.environment["PULUMI_BACKEND_URL"], project: "fleet", stack: "t0" };
+  expect(readStateFile(files)).toEqual(JSON.parse(exported.output));
 });
 
 const STATE = ".state/.pulumi/stacks/fleet/t0.json";

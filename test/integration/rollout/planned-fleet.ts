@@ -55,7 +55,7 @@ export class PlannedFleet implements AsyncDisposable {
     mkdirSync(join(workshop.folder, "state"));
     workshop.program(
       "pulumi",
-      `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
       workshop.program(host, "");
@@ -81,6 +81,19 @@ export class PlannedFleet implements AsyncDisposable {
         ...environment,
       },
     );
+  }
+
+  /** Gives a tenant's stack a state, as the CLI keeps it in a folder. */
+  hasState(name: string, deployment: object): void {
+    const workshop = this.#workshop;
+    workshop.write("state/.pulumi/meta.yaml", "version: 1\n");
+    const state = { version: 3, checkpoint: { stack: `organization/fleet/${name}`, latest: deployment } };
+    workshop.write(`state/.pulumi/stacks/fleet/${name}.json`, JSON.stringify(state));
+  }
+
+  /** With what Pulumi's CLI was run so far. */
+  get calls(): readonly string[] {
+    return this.written("calls.txt").trim().split("\n");
   }
 
   written(file: string): string {

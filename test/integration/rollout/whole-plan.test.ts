@@ -18,6 +18,13 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     await fleet?.[Symbol.asyncDispose]();
   });
 
+  it("asks the CLI for no state that a file holds", async () => {
+    fleet.hasState("held", { manifest: {}, resources: [] });
+    expect(await fleet.plan(["--only", "held", "t0"])).toMatchObject({ code: 2 });
+    const exports = fleet.calls.filter((call) => call.includes("export"));
+    expect(new Set(exports)).toEqual(new Set(["--non-interactive stack export --stack t0"]));
+  });
+
   it("tells a change of many once, and asks the mail of a sample in which each change is", async () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");

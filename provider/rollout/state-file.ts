@@ -1,0 +1,48 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { readPlainFile } from "../machine/plain-file";
+import type { StackFiles } from "./torn-files";
+
+/** A state as the CLI writes it, as far as it is to be looked at. What is of another form, the CLI reads or refuses. */
+const checkpoint = z.object({
+  version: z.literal(3),
+  checkpoint: z.object({
+    latest: z.looseObject({
+      resources: z.array(z.looseObject({ urn: z.string(), type: z.string() })).nullish(),
+      pending_operations: z.array(z.unknown()).nullish(),
+    }),
+  }),
+});
+
+/** An address, and names, of which a path is made without any rule of the CLI's. */
+const PLAIN_ADDRESS = /^file:\/\/(\/[\w./+@,=-]+)$/;
+const PLAIN_NAME = /^\w[\w.-]*$/;
+
+/**
+ * The state of a stack as `pulumi stack export` prints it, from the file that holds it, which the CLI replaces as a whole: without a
+ * process, which costs more than all else that is read of a tenant. Values that are secret stay encrypted.
+ *
+ * @returns undefined wherever it is not plain that the CLI would print this: where it is to be asked.
+ */
+export function readStateFile({ backend, project, stack }: StackFiles): NonNullable<unknown> | undefined {
+  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return undefined;
+  const file = join(folder, ".pulumi", "stacks", project, `${stack}.json`);
+  // The CLI takes the newest of them.
+  if ([".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return undefined;
+  try {
+    // The layout in which a stack is of a project.
+    const layout = readPlainFile(join(folder, ".pulumi", "meta.yaml")).toString("utf8");
+    if (layout.trim() !== "version: 1") return undefined;
+    const state: unknown = JSON.parse(readPlainFile(file).toString("utf8"));
+    if (!checkpoint.safeParse(state).success) return undefined;
+    const {
+      version,
+      checkpoint: { latest: deployment },
+    } = state as z.infer<typeof checkpoint>;
+    return { version, deployment };
+  } catch {
+    return undefined;
+  }
+}
