@@ -195,8 +195,7 @@ export async function stackOf(
 ) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
   removeTornAttributes(files);
-  // Whoever can't run the CLI is told so before anything is changed, and not by each engine.
-  await readyPulumi();
+  await readyFor(environment);
   const exported =
     readStateFile(files) ??
     (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
@@ -226,6 +225,16 @@ export async function stackOf(
     front: target.front ?? frontOf(state) ?? "dynamic",
     known: knownLists(state, target.stack, resource),
   };
+}
+
+/** By environment: all tenants of a planning have the same. */
+const READY = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
+
+/** Who can't run the CLI is told so before anything is changed, though no state may need it. */
+async function readyFor(environment: NodeJS.ProcessEnv): Promise<void> {
+  const ready = READY.get(environment) ?? readyPulumi();
+  READY.set(environment, ready);
+  await ready;
 }
 
 /** Reads a tenant's lists. */

@@ -49,7 +49,8 @@ export async function besideReadings(name: string, { readsVips, work: measured }
     };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, reach: { environment, permits: () => FREE_PERMITS } };
-    const reading = async (of: BenchFleet): Promise<number> => await readLists(of, readsVips);
+    const reading = async (of: BenchFleet): Promise<number> =>
+      (await readLists(of, CONCURRENCY, readsVips)) / ENTRIES;
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
@@ -83,12 +84,16 @@ export async function besideReadings(name: string, { readsVips, work: measured }
   }
 }
 
-/** Reads the same lists, and does nothing with them. */
-async function readLists({ targets, reach }: BenchFleet, withVips: boolean): Promise<number> {
+/** Reads the lists of all, and does nothing with them. @returns how many rows they are. */
+export async function readLists(
+  { targets, reach }: BenchFleet,
+  concurrency: number,
+  withVips: boolean,
+): Promise<number> {
   let rows = 0;
   await readEach(targets, {
     reach,
-    concurrency: CONCURRENCY,
+    concurrency,
     read: async (client) =>
       await Promise.all([
         ...(withVips ? [client.vipEmployees.readAll()] : []),
@@ -99,7 +104,7 @@ async function readLists({ targets, reach }: BenchFleet, withVips: boolean): Pro
       for (const list of read ?? []) rows += list.length;
     },
   });
-  return rows / ENTRIES;
+  return rows;
 }
 
 function layOut(names: readonly string[], url: string): void {

@@ -87,19 +87,21 @@ function msATenant(rows: readonly RolloutMeasurement[]): number {
 
 const EXPLANATION = `Written by \`npm run bench:rollouts -- --write\`. A rollout is \`email-security rollout --yes\` as a
 command, from its start to its end: keys, state and lists of all tenants are read, and what differs is changed through the
-engine. The loop is \`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a plain JavaScript
+engine. The readings alone are of all lists, by as many at once, in a process of their own. The loop is \`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a plain JavaScript
 program. Memory is the most that all processes together held (proportional set size), without the sandbox.`;
 
 function resultTable(measurements: readonly RolloutMeasurement[]): string {
   const rows = measurements
     .filter(({ way }) => way === "rollout")
     .map((one) => {
-      const loop = measurements.find(
-        (other) =>
-          other.way === "loop" &&
-          other.what === one.what &&
-          other.tenants === one.tenants &&
-          other.concurrent === one.concurrent,
+      const [loop, readings] = (["loop", "readings"] as const).map((way) =>
+        measurements.find(
+          (other) =>
+            other.way === way &&
+            other.what === one.what &&
+            other.tenants === one.tenants &&
+            other.concurrent === one.concurrent,
+        ),
       );
       const megabytes = (bytes: number | undefined): string =>
         bytes === undefined ? "" : `${whole(bytes / 1e6)} MB`;
@@ -110,6 +112,8 @@ function resultTable(measurements: readonly RolloutMeasurement[]): string {
         `${decimal(one.seconds)} s`,
         `${whole(one.requests.reads)} + ${whole(one.requests.writes)}`,
         `${megabytes(one.memory?.all)} (${megabytes(one.memory?.coordinator)})`,
+        readings === undefined ? "" : `${decimal(readings.seconds)} s`,
+        readings === undefined ? "" : `${(one.seconds / readings.seconds).toFixed(2)}×`,
         loop === undefined ? "" : `${decimal(loop.seconds)} s`,
         loop === undefined ? "" : `${whole(loop.requests.reads)} + ${whole(loop.requests.writes)}`,
         loop === undefined ? "" : `${decimal(loop.seconds / one.seconds)}×`,
@@ -123,6 +127,8 @@ function resultTable(measurements: readonly RolloutMeasurement[]): string {
       "takes",
       "reads + writes",
       "memory (coordinator)",
+      "the readings alone",
+      "beside the readings",
       "the loop takes",
       "reads + writes",
       "ahead",

@@ -1,6 +1,7 @@
 /**
  * `npm run bench:rollouts`: what a rollout over many tenants costs, beside a shell loop of plain `pulumi up` with the same
- * parallelism, all through the real engine, against one sandbox of all tenants in a process of its own.
+ * parallelism, all through the real engine, against one sandbox of all tenants in a process of its own. One with nothing to do is
+ * also beside the readings of all tenants alone.
  *
  *   npm run bench:rollouts                                      everything, some two hours; writes rollouts.md
  *   npm run bench:rollouts -- --tenants 10 --concurrent 2       a part, only printed
@@ -11,6 +12,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { ensureEngine } from "pulumi-email-security/engine";
 import { run, stopCommands } from "#bench/command";
@@ -40,7 +42,7 @@ const unchangedLoops = values["unchanged-loops"] === undefined ? loops : numbers
 
 /** One way to the same end, measured once. */
 export interface RolloutMeasurement {
-  readonly way: "rollout" | "loop";
+  readonly way: "rollout" | "loop" | "readings";
   readonly what: "first" | "nothing to do" | "one new deny each";
   readonly tenants: number;
   readonly concurrent: number;
@@ -49,6 +51,8 @@ export interface RolloutMeasurement {
   /** The most memory of the coordinator, and of all processes together, in bytes; undefined where there is no /proc. */
   readonly memory: { readonly coordinator: number; readonly all: number } | undefined;
 }
+
+const READINGS = fileURLToPath(new URL("readings-alone.ts", import.meta.url));
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
@@ -102,6 +106,10 @@ async function measureFleet(tenants: number, changes: boolean, loopsAt: readonly
     let denies = 0;
     for (const concurrent of concurrencies) {
       await measure("rollout", "nothing to do", concurrent, process.execPath, rollout(concurrent));
+      await measure("readings", "nothing to do", concurrent, process.execPath, [
+        READINGS,
+        String(concurrent),
+      ]);
       if (loopsAt.includes(concurrent)) {
         await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
       }
