@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import "../settings/program-node-version";
+import "../machine/small-heap";
 import { program } from "./program";
 
 // Who reads may be gone, as `head` is after ten lines: what is under way goes on to its end all the same.

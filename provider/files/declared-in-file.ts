@@ -50,12 +50,14 @@ function readDeclared(
   };
   const own: (DeclaredEntry | DeclaredVip)[] = [];
   const expired: (DeclaredEntry | DeclaredVip)[] = [];
-  const bySubject = new Map<string, DeclaredEntry | DeclaredVip>();
+  const byKey = {
+    entry: new Map<string, DeclaredEntry | DeclaredVip>(),
+    vip: new Map<string, DeclaredEntry | DeclaredVip>(),
+  };
   const take = (one: DeclaredEntry | DeclaredVip): void => {
     // A value that is on both lists, be it in different scopes, is told with all files together.
-    const subject = subjectOf(one);
-    const other = bySubject.get(subject);
-    bySubject.set(subject, one);
+    const other = byKey[one.kind].get(one.key);
+    byKey[one.kind].set(one.key, one);
     if (other !== undefined) {
       const lists = one.kind === "entry" && (other as DeclaredEntry).list !== one.list;
       const what = lists ? "on both lists" : "declared twice";

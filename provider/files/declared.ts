@@ -22,24 +22,46 @@ export function declaredEntry(
   if (!parsed.ok) throw new TypeError(parsed.reason);
   const { canonical: value, entryType } = parsed.value;
   const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
+  const key = keyOfEntry({ value, entryType, verdictScope });
+  const written = raw.value;
+  const overrides = NO_PLACES;
+  // As most of a list of thousands are: nothing else is said of them, and they are held as small as can be.
+  if (isShort === true) {
+    const text = textOfEntry({ list });
+    return {
+      kind: "entry",
+      key,
+      text,
+      list,
+      value,
+      written,
+      entryType,
+      verdictScope,
+      place,
+      isShort,
+      overrides,
+    };
+  }
   const about = aboutOf(raw);
   const acceptRisk = raw.acceptRisk === undefined ? undefined : canonicalComment(raw.acceptRisk);
-  return withoutUndefined({
-    kind: "entry" as const,
-    key: keyOfEntry({ value, entryType, verdictScope }),
-    text: textOfEntry({ list, comment: about.comment, acceptRisk }),
+  const text = textOfEntry({ list, comment: about.comment, acceptRisk });
+  const said = withoutUndefined({ ...about, acceptRisk });
+  return {
+    kind: "entry",
+    key,
+    text,
     list,
     value,
-    written: raw.value,
+    written,
     entryType,
     verdictScope,
-    ...about,
-    acceptRisk,
+    ...said,
     place,
-    isShort,
-    overrides: [],
-  });
+    overrides,
+  };
 }
+
+const NO_PLACES: readonly Place[] = Object.freeze([]);
 
 /** A VIP, the same. */
 export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
@@ -54,7 +76,7 @@ export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined
     ...about,
     place,
     isShort,
-    overrides: [],
+    overrides: NO_PLACES,
   });
 }
 

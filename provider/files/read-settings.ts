@@ -12,6 +12,7 @@ import {
   subjectOf,
 } from "./declared-in-file";
 import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
+import type { Part } from "./judged-part";
 import { endLoosened, overrideLoosened } from "./loosened-declaration";
 import { type Demand, demandsOf, impliedBy, loosenings, Options } from "./loosening";
 import { type ParsedFile, parsedFile } from "./parse-settings";
@@ -126,6 +127,8 @@ interface Effective {
   readonly file: string;
   readonly entries: ReadonlyMap<string, DeclaredEntry>;
   readonly vips: ReadonlyMap<string, DeclaredVip>;
+  /** What it and each that it includes declare themselves. */
+  readonly parts: readonly Part[];
   readonly ownDomains: ReadonlySet<string>;
   /** The rules and the options of the lists. */
   readonly options: Options;
@@ -305,6 +308,7 @@ class Reading {
       file: source.file,
       entries,
       vips,
+      parts: [...new Set(below.flatMap(({ parts }) => parts)), own],
       ownDomains: new Set([
         ...below.flatMap(({ ownDomains }) => [...ownDomains]),
         ...(content.ownDomains ?? []).map(canonical),
@@ -318,11 +322,17 @@ class Reading {
     const known = ALONE.get(own);
     if (known !== undefined) return known;
     // In the order in which all of a tenant are told: few of its own are left to be put among them.
-    const byKey = sorted(own);
+    const entries = new Map<string, DeclaredEntry>();
+    const vips = new Map<string, DeclaredVip>();
+    for (const one of sorted(own)) {
+      if (one.kind === "entry") entries.set(one.key, one);
+      else vips.set(one.key, one);
+    }
     const effective = {
       file: parsed.source.file,
-      entries: new Map(byKey.flatMap((one) => (one.kind === "entry" ? [[one.key, one]] : []))),
-      vips: new Map(byKey.flatMap((one) => (one.kind === "vip" ? [[one.key, one]] : []))),
+      entries,
+      vips,
+      parts: [own],
       ownDomains: new Set((content.ownDomains ?? []).map(canonical)),
       ...this.#options(parsed.source, content, []),
     };

@@ -1,9 +1,9 @@
 import { checkList, ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
 import { OwnDomains } from "../settings/own-domains";
-import type { Refusal } from "../settings/risk";
 import { quote } from "../settings/text";
 import { entryArguments, memberArguments } from "./declared";
 import { type Finding, lineText } from "./finding";
+import { areNamedByKeys, isPartWell, type Part } from "./judged-part";
 import type { Options } from "./loosening";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
@@ -12,6 +12,8 @@ interface TopFile {
   readonly file: string;
   readonly ownDomains: ReadonlySet<string>;
   readonly options: Options;
+  /** What each of these files declares itself, of which all is made. */
+  readonly parts: readonly Part[];
 }
 
 /**
@@ -35,7 +37,7 @@ export function wrongTogether(
     const isShort =
       options["ignore"] === undefined &&
       options["protect"] === undefined &&
-      isWell(kind, declared, argumentsOf, own);
+      isWell(kind, declared, top.parts, own);
     if (isShort && Object.keys(options).length === 0) return [];
     const raw = { [kind.property]: isShort ? [] : declared.map(argumentsOf), ...options };
     return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
@@ -61,46 +63,21 @@ export function wrongTogether(
   ];
 }
 
-/** What the check of its list says of one by itself, but for what it takes a tenant's own domains to see. */
-interface Alone {
-  readonly subject: string;
-  readonly refusal: Refusal | undefined;
-}
-
-/** What a baseline declares is the same for each of hundreds of tenants, and is read once. */
-const ALONE = new WeakMap<DeclaredEntry | DeclaredVip, Alone>();
-
 /**
  * Whether the check of a list has nothing to say of what is declared, as of most tenants: each is well by itself and with the
  * tenant's own domains, and no two have to do with each other.
  */
-function isWell<One extends DeclaredEntry | DeclaredVip>(
+function isWell(
   kind: ListKind,
-  declared: readonly One[],
-  argumentsOf: (one: One) => unknown,
+  declared: readonly (DeclaredEntry | DeclaredVip)[],
+  parts: readonly Part[],
   own: OwnDomains,
 ): boolean {
-  // Of those that are named by their keys alone no two have to do with each other: a key is declared once.
-  let areKeysNames = true;
-  for (const one of declared) {
-    let alone = ALONE.get(one);
-    if (alone === undefined) {
-      alone = readAlone(kind, argumentsOf(one));
-      if (alone === undefined) return false;
-      ALONE.set(one, alone);
-    }
-    if (alone.refusal?.(own) !== undefined) return false;
-    areKeysNames &&= alone.subject === one.key;
-  }
-  return areKeysNames || new Set(declared.map((one) => ALONE.get(one)?.subject)).size === declared.length;
-}
-
-function readAlone(kind: ListKind, raw: unknown): Alone | undefined {
-  const element = kind.readElement(raw, undefined);
-  if (typeof element !== "object" || !("key" in element) || typeof element.text !== "string")
-    return undefined;
-  const { key, text } = element;
-  return { subject: kind.subject(key), refusal: kind.refusal?.(key, text) };
+  if (!parts.every((part) => isPartWell(part, own))) return false;
+  return (
+    parts.every(areNamedByKeys) ||
+    new Set(declared.map(({ key }) => kind.subject(key))).size === declared.length
+  );
 }
 
 /** What the list's check says of one that is declared, with its place in the files where it says the element's. */

@@ -25,16 +25,12 @@ export interface ProposedEntry {
  */
 export class Deciders {
   readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
-  readonly #rank: ReadonlyMap<ProposedEntry, number>;
+  readonly #isNew: ReadonlySet<string>;
 
   /** @param isNew the keys of those that are new. Default: all were there before. */
   constructor(entries: readonly ProposedEntry[], isNew: ReadonlySet<string> = new Set()) {
-    const able = entries.filter(({ entryType }) => entryType !== "ip");
-    const weight = ({ list, key }: ProposedEntry): number =>
-      (list === "deny" ? 0 : 2) + Number(isNew.has(key));
-    able.sort((one, other) => weight(one) - weight(other) || (one.key < other.key ? -1 : 1));
-    this.#rank = new Map(able.map((entry, rank) => [entry, rank]));
-    this.#byValue = Map.groupBy(able, ({ entryType, value }) => nameOf(entryType, value));
+    this.#isNew = isNew;
+    this.#byValue = Map.groupBy(entries, ({ value }) => value);
   }
 
   /** The one that decides first. */
@@ -42,28 +38,28 @@ export class Deciders {
     sender: { mailbox, domains },
     verdict,
   }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
-    const names = mailbox === undefined ? [] : [nameOf("email_address", mailbox)];
-    for (const domain of new Set(domains.flatMap(domainsUp))) names.push(nameOf("domain", domain));
-    const entries = names.flatMap((name) =>
-      (this.#byValue.get(name) ?? []).filter((entry) => concerns(entry, verdict)),
-    );
-    // The names of one domain are in order already.
-    return domains.length < 2 ? entries : entries.sort((one, other) => this.#before(one, other));
+    const entries = mailbox === undefined ? [] : this.#named("email_address", mailbox, verdict);
+    for (const domain of new Set(domains.flatMap(domainsUp))) {
+      entries.push(...this.#named("domain", domain, verdict));
+    }
+    return entries.sort((one, other) => precisionOf(other) - precisionOf(one) || this.#before(one, other));
+  }
+
+  #named(entryType: string, value: string, verdict: string): ProposedEntry[] {
+    const entries = this.#byValue.get(value) ?? [];
+    return entries.filter((entry) => entry.entryType === entryType && concerns(entry, verdict));
   }
 
   #before(one: ProposedEntry, other: ProposedEntry): number {
-    const rank = (entry: ProposedEntry): number => this.#rank.get(entry) ?? 0;
-    return precisionOf(other) - precisionOf(one) || rank(one) - rank(other);
+    const weight = ({ list, key }: ProposedEntry): number =>
+      (list === "deny" ? 0 : 2) + Number(this.#isNew.has(key));
+    return weight(one) - weight(other) || (one.key < other.key ? -1 : 1);
   }
 }
 
 /** How much an entry says about a sender: a mailbox most, else a domain by its labels. */
 export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
   return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
-}
-
-function nameOf(entryType: string, value: string): string {
-  return `${entryType} ${value}`;
 }
 
 function concerns({ list, verdictScope }: ProposedEntry, verdict: string): boolean {

@@ -123,12 +123,17 @@ export function hashOfDesired({ lists, rules, expired }: Desired): string {
 
 /** All that is declared of a list, for the digest. */
 function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const said = [...about].map(
+  const said = Array.from(
+    about,
     ([key, { ticket, owner, approvedBy, expires }]) => [key, [ticket, owner, approvedBy, expires]] as const,
   );
-  return [kind, resource, sorted(options), sorted(declared), sorted(Object.fromEntries(said))];
+  return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
 }
 
 function sorted(object: object): unknown[] {
-  return Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
+  return inOrder(Object.entries(object));
+}
+
+function inOrder<Pair extends readonly [string, unknown]>(pairs: Pair[]): Pair[] {
+  return pairs.sort((one, other) => (one[0] < other[0] ? -1 : 1));
 }

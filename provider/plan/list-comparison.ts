@@ -2,7 +2,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { sameComment } from "../resources/lifecycle/comparable";
-import { EntryMatch, keyOfRow } from "../resources/lifecycle/entry-match";
+import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
@@ -49,8 +49,8 @@ export class Comparison {
   unchanged = 0;
   readonly #desired: Desired;
   readonly #observed: Observed;
-  /** The rows of one value, whatever their lists and scopes. */
-  readonly #byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  readonly #keyed: KeyedRows;
+  #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
   /** Those that an exclusive list would remove, once a refresh has shown them. */
@@ -59,7 +59,13 @@ export class Comparison {
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
     this.#observed = observed;
-    this.#byValue = Map.groupBy(observed.rows, (row) => naturalKey(row.entry_type, row.value));
+    this.#keyed = keyedRows(observed.rows);
+  }
+
+  /** The rows of one value, whatever their lists and scopes: asked for of what changes. */
+  #ofValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
+    this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => naturalKey(row.entry_type, row.value));
+    return this.#rowsByValue.get(naturalKey(entryType, value)) ?? [];
   }
 
   compare(list: DesiredList): void {
@@ -67,10 +73,9 @@ export class Comparison {
       const before = this.#entriesBefore(list);
       const going = this.#going(list, before);
       const gone = new Set(going.map(([, row]) => row));
-      const match = new EntryMatch(list.declared, this.#observed.rows);
-      for (const [key, text] of Object.entries(list.declared)) {
-        this.#entry(list, key, text, { match, before, gone });
-      }
+      const match = new EntryMatch(list.declared, this.#keyed);
+      const around = { match, before, gone };
+      for (const key of Object.keys(list.declared)) this.#entry(list, key, around);
       this.#removals(list, before, going);
     } else {
       const before = this.#vipsBefore(list);
@@ -80,21 +85,21 @@ export class Comparison {
     this.#sayLater(list);
   }
 
-  #entry(list: DesiredList, key: string, text: string, { match, before: there, gone }: EntriesAround): void {
-    const entry = readEntry(key, text);
+  #entry(list: DesiredList, key: string, { match, before: there, gone }: EntriesAround): void {
+    const entry = readEntry(key, list.declared[key] ?? "");
     if (entry === undefined) return;
     const row = match.found.get(key);
     if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
+    if (row !== undefined && row.list === entry.list && sameComment(row.comment, entry.comment)) {
+      this.unchanged += 1;
+      return;
+    }
     const after = withoutUndefined({
       list: entry.list,
       comment: entry.comment,
       acceptRisk: entry.acceptRisk,
     });
     const subject = subjectOf(entry, key);
-    if (row !== undefined && row.list === entry.list && sameComment(row.comment, entry.comment)) {
-      this.unchanged += 1;
-      return;
-    }
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
     const doesAdopt = list.options["adopt"] === true;
@@ -138,7 +143,7 @@ export class Comparison {
 
   /** What stands on the same list in another scope, and nobody declares: a service may hold one of the two only. */
   #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
-    return (this.#byValue.get(naturalKey(entry.entryType, entry.value)) ?? []).filter(
+    return this.#ofValue(entry).filter(
       (row) =>
         row.list === entry.list &&
         keyOfRow(row) !== key &&
@@ -166,11 +171,10 @@ export class Comparison {
     key: string,
     { before, gone, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
   ): AllowDenyEntryRow[] {
-    const natural = naturalKey(entry.entryType, entry.value);
     // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
     const leaves = (other: string): boolean =>
       this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
-    return (this.#byValue.get(natural) ?? []).filter(
+    return this.#ofValue(entry).filter(
       (row) =>
         isList(row.list) &&
         row.list !== entry.list &&
@@ -314,14 +318,14 @@ export class Comparison {
   /** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
   #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
     const known = list.known ?? {};
-    const match = new EntryMatch(known, this.#observed.rows);
+    const match = new EntryMatch(known, this.#keyed);
     const rows = new Map(match.found);
     const content: Record<string, string> = {};
     for (const [key, row] of match.found) {
       const text = textOfEntry(row);
       content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
     }
-    for (const [key, row] of this.#unmanagedOf(list, match.others(), textOfEntry)) {
+    for (const [key, row] of this.#unmanagedOf(list, () => match.others(), textOfEntry)) {
       content[key] = asUnmanaged(textOfEntry(row));
       rows.set(key, row);
     }
@@ -341,7 +345,7 @@ export class Comparison {
       content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
       rows.set(key, row);
     }
-    for (const [key, row] of this.#unmanagedOf(list, others, textOfVip)) {
+    for (const [key, row] of this.#unmanagedOf(list, () => others, textOfVip)) {
       content[key] = asUnmanaged(textOfVip(row));
       rows.set(key, row);
     }
@@ -351,13 +355,13 @@ export class Comparison {
   /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
   #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     list: DesiredList,
-    others: ReadonlyMap<string, Row>,
+    othersOf: () => ReadonlyMap<string, Row>,
     textOf: (row: Row) => string,
   ): (readonly [key: string, row: Row])[] {
     const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
       if (options["mode"] !== "exclusive") return [];
       const isIgnored = ignoring(kindOf(list), options);
-      return [...others].filter(([key, row]) => !isIgnored(key, textOf(row)));
+      return [...othersOf()].filter(([key, row]) => !isIgnored(key, textOf(row)));
     };
     // A run removes what a refresh has shown, and that goes by what the state says of the list.
     const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
@@ -370,17 +374,22 @@ export class Comparison {
   listedAfter(): ListedEntry[] {
     const listed = new Map<string, ListedEntry>();
     const gone = new Set(
-      this.bare.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
+      this.bare.filter(({ kind, sign }) => kind === "entry" && sign === "remove").map(({ key }) => key),
     );
+    const take = (key: string, text: string): void => {
+      const entry = readEntry(key, text);
+      if (entry !== undefined) listed.set(key, entry);
+    };
+    const lists = this.#desired.lists.filter(({ kind }) => kind === "entry");
     for (const [key, [row]] of this.#observed.entries) {
-      const entry = row === undefined ? undefined : readEntry(key, textOfEntry(row));
-      if (entry !== undefined && !gone.has(`entry ${key}`)) listed.set(key, entry);
+      // As it is declared, where it is.
+      const text = lists.findLast(({ declared }) => Object.hasOwn(declared, key))?.declared[key];
+      if (text !== undefined) take(key, text);
+      else if (row !== undefined && !gone.has(key)) take(key, textOfEntry(row));
     }
-    for (const list of this.#desired.lists) {
-      if (list.kind !== "entry") continue;
-      for (const [key, text] of Object.entries(list.declared)) {
-        const entry = readEntry(key, text);
-        if (entry !== undefined) listed.set(key, entry);
+    for (const { declared } of lists) {
+      for (const key of Object.keys(declared)) {
+        if (!this.#observed.entries.has(key)) take(key, declared[key] ?? "");
       }
     }
     return [...listed.values()];
@@ -395,12 +404,10 @@ export class Comparison {
       ignored.some(([one, isIgnoredBy]) => one === kind && isIgnoredBy(key, text));
     const found: Unmanaged[] = [];
     const left = this.#observed.rows.filter((row) => !this.#accounted.has(row));
-    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
-    const match = new EntryMatch(declared, this.#observed.rows);
-    const keys = new Map([...match.others()].map(([key, row]) => [row, key]));
+    const keys = left.length === 0 ? undefined : this.#keysOfOthers();
     for (const row of left) {
       const text = textOfEntry(row);
-      const key = keys.get(row) ?? keyOfRow(row);
+      const key = keys?.get(row) ?? keyOfRow(row);
       if (isIgnored("entry", key, text)) continue;
       const entry = readEntry(key, text);
       const subject =
@@ -412,5 +419,12 @@ export class Comparison {
       found.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
     }
     return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+  }
+
+  /** What is there beside all that is declared, under keys that no other has. */
+  #keysOfOthers(): ReadonlyMap<AllowDenyEntryRow, string> {
+    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
+    const match = new EntryMatch(declared, this.#keyed);
+    return new Map([...match.others()].map(([key, row]) => [row, key]));
   }
 }

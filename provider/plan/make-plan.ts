@@ -150,8 +150,9 @@ function standingAllows(
 ): Finding[] {
   const isNew = new Set(changes.filter(beginsAllow).map(({ key }) => key));
   return listed.flatMap((entry): Finding[] => {
+    if (entry.list !== "allow") return [];
     const key = keyOfEntry(entry);
-    if (entry.list !== "allow" || isNew.has(key)) return [];
+    if (isNew.has(key)) return [];
     const evidence = mail.of({ ...subjectOf(entry, key) });
     const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
     if (malicious === 0) return [];

@@ -78,8 +78,14 @@ function inFull(suggestion: string): string {
 const PLAIN_DOMAIN = /^(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
 export function isPlainDomain(text: string): boolean {
-  return text.length >= 4 && text.length <= 253 && PLAIN_DOMAIN.test(text);
+  if (text === lastPlain) return true;
+  const isPlain = text.length >= 4 && text.length <= 253 && PLAIN_DOMAIN.test(text);
+  if (isPlain) lastPlain = text;
+  return isPlain;
 }
+
+/** Of one entry it is asked several times in a row: to read it, to name it, to check it. */
+let lastPlain = "";
 
 function parseExactly(text: string): Parsed<EntryValue> {
   if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };

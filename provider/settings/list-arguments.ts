@@ -33,7 +33,7 @@ import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
-import { type Refusal, refusalBy } from "./risk";
+import { refusalOf } from "./risk";
 import { printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 import { withoutUndefined } from "./without-undefined";
@@ -155,7 +155,7 @@ export interface ListKind {
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
   readonly clash: (first: Placed, second: Placed) => string | undefined;
   /** Why one is refused as long as nobody accepts its risk, if there is any. */
-  readonly refusal?: (key: string, text: string) => Refusal;
+  readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
 }
 
 /** An entry or a VIP as it is or will be, in what the service is told. */
@@ -246,9 +246,9 @@ export const ENTRIES: ListKind = {
       ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
       : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
   },
-  refusal(key, text) {
+  refusal(key, text, own) {
     const entry = readEntry(key, text);
-    return entry === undefined || isReason(entry.acceptRisk ?? "") ? () => undefined : refusalBy(entry);
+    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, own);
   },
 };
 
@@ -422,7 +422,7 @@ function readContent(
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {
-    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text)(own);
+    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, own);
     if (reason !== undefined) failures.push({ property: place(), reason });
   };
   if (isObject(content) && kind.isKeyed(content)) {
@@ -475,7 +475,9 @@ export function judge(
   const options = inputs as ListOptions;
   const failures: ArgumentFailure[] = [];
   const ignored = readPatterns(options.ignore);
-  const declared = Object.entries(keyed);
+  const protecting = readPatterns(options.protect);
+  // Lists are long, and most have no patterns to hold against them.
+  const declared = ignored.length + protecting.length === 0 ? [] : Object.entries(keyed);
   const names = (pattern: Pattern, among: readonly (readonly [string, unknown])[]): string[] =>
     among
       .filter(([key, text]) => pattern.matches(kind.target(key, String(text))))
@@ -490,7 +492,7 @@ export function judge(
   }
   const before = (previous[property] ?? {}) as KeyedList;
   const removed = removals(kind, before, keyed, options);
-  for (const pattern of readPatterns(options.protect)) {
+  for (const pattern of protecting) {
     if (names(pattern, declared).length === 0) {
       failures.push({
         property: "protect",
@@ -510,7 +512,7 @@ export function judge(
     {
       names: removed.map(([key, text]) => kind.describe(key, text)),
       before: countOf(before, options),
-      after: declared.length,
+      after: Object.keys(keyed).length,
       noun: kind.noun,
     },
     options,

@@ -105,7 +105,7 @@ function fromJson(text: string): readonly string[] | undefined {
 }
 
 /** `mail.acme.example`: `acme.example`, `example`. */
-function domainsAbove(domain: string): string[] {
+export function domainsAbove(domain: string): string[] {
   const above: string[] = [];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
     above.push(domain.slice(dot + 1));

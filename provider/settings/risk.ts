@@ -65,16 +65,9 @@ export interface RiskSubject {
  * What is risky about an entry: it would let in what nobody meant, or stop what nobody meant. Pure; without own domains
  * nothing is told about them.
  */
-export function risksOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
-  return risksBy(entry)(own);
-}
-
-/** The same, of an entry that many tenants share: what their own domains have nothing to do with is looked at once. */
-function risksBy(entry: RiskSubject): (own: OwnDomains) => Risk[] {
-  const { list, value, entryType } = entry;
+export function risksOf({ list, value, entryType }: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
   if (entryType === "ip") {
-    const isRisky = list === "allow" && !isOneSender(value);
-    return () => (isRisky ? [{ code: "allow-private-address" }] : []);
+    return list === "allow" && !isOneSender(value) ? [{ code: "allow-private-address" }] : [];
   }
   const risks: Risk[] = [];
   const domain = value.slice(value.lastIndexOf("@") + 1);
@@ -82,29 +75,15 @@ function risksBy(entry: RiskSubject): (own: OwnDomains) => Risk[] {
   if (list === "allow" && isWhole && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
   if (list === "allow" && isWhole && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
   if (list === "deny" && isWhole && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
-  return (own) => {
-    const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
-    if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
-    const taken = list === "allow" ? own.lookAlikeOf(domain) : undefined;
-    return taken === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: taken }];
-  };
+  const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
+  if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
+  const taken = list === "allow" ? own.lookAlikeOf(domain) : undefined;
+  return taken === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: taken }];
 }
 
 /** Why an entry is refused as long as nobody accepts its risk; undefined when there is none. */
 export function refusalOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): string | undefined {
-  return refusalBy(entry)(own);
-}
-
-/** The same, of an entry that many tenants share. */
-export function refusalBy(entry: RiskSubject): Refusal {
-  const risksWith = risksBy(entry);
-  return (own) => refusalFor(entry, risksWith(own));
-}
-
-/** Why one is refused with the own domains of a tenant, if it is. */
-export type Refusal = (own: OwnDomains) => string | undefined;
-
-function refusalFor(entry: RiskSubject, risks: readonly Risk[]): string | undefined {
+  const risks = risksOf(entry, own);
   if (risks.length === 0) return undefined;
   const told = risks.map(({ code, ownDomain }) => {
     const of = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;

@@ -119,8 +119,8 @@ const NOT_PLAIN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
  * Unicode, no white space around, and harmless. An empty comment and none are the same.
  */
 export function canonicalComment(comment: string | null | undefined): string {
-  if (comment != null && isPlainText(comment)) return comment;
-  return harmless(comment ?? "")
-    .normalize("NFC")
-    .trim();
+  // Most entries have none.
+  if (comment == null || comment === "") return "";
+  if (isPlainText(comment)) return comment;
+  return harmless(comment).normalize("NFC").trim();
 }

@@ -18,7 +18,7 @@ import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { declarableEntries } from "./declarable";
-import { EntryMatch, keyOfRow } from "./entry-match";
+import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
 import { declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
@@ -344,7 +344,7 @@ async function observe(
   { sure }: { readonly sure: boolean },
 ): Promise<Observed> {
   const { tenant } = context;
-  const match = new EntryMatch(known, await tenant.allEntries());
+  const match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
   if (sure) {
     await Promise.all(
       match.missing.map(async (key) => {

@@ -19,17 +19,26 @@ export class EntryMatch {
   /** The keys that no row is. */
   readonly missing: readonly string[];
   readonly #rows: readonly AllowDenyEntryRow[];
-  readonly #byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  readonly #byKey: KeyedRows["byKey"];
   readonly #taken = new Set<AllowDenyEntryRow>();
 
-  constructor(known: KeyedList, rows: readonly AllowDenyEntryRow[]) {
-    this.#rows = rows.filter((row) => LISTS.some((list) => list === row.list));
-    this.#byKey = Map.groupBy(this.#rows, keyOfRow);
+  /** @param rows what the tenant holds, as {@link keyedRows} keys it once for several. */
+  constructor(known: KeyedList, { rows, byKey }: KeyedRows) {
+    this.#rows = rows;
+    this.#byKey = byKey;
     const missing: string[] = [];
-    for (const [key, text] of Object.entries(known)) {
+    for (const key of Object.keys(known)) {
+      const text = known[key];
       const entry = typeof text === "string" ? readEntry(key, text) : undefined;
       if (entry === undefined) continue;
-      const alike = this.#byKey.get(keyOfEntry(entry)) ?? untold(entry, this.#byKey);
+      const same = this.#byKey.get(keyOfEntry(entry));
+      const [only] = same ?? [];
+      if (same?.length === 1 && only !== undefined && !this.#taken.has(only)) {
+        this.found.set(key, only);
+        this.#taken.add(only);
+        continue;
+      }
+      const alike = same ?? untold(entry, this.#byKey);
       const candidates = alike.length < 2 ? alike : writtenSoFirst(alike, entry.value);
       const row =
         candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !this.#taken.has(one));
@@ -47,7 +56,8 @@ export class EntryMatch {
 
   /** The rows that are the same entry as one. */
   alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
-    return (this.#byKey.get(keyOfRow(row)) ?? []).filter((one) => one.list === row.list);
+    const all = this.#byKey.get(keyOfRow(row)) ?? [];
+    return all.length === 1 && all[0] === row ? all : all.filter((one) => one.list === row.list);
   }
 
   /** What is there beside the known keys, each under a key of its own. */
@@ -61,6 +71,18 @@ export class EntryMatch {
     }
     return others;
   }
+}
+
+/** Rows of the lists that this release knows, by the keys of a keyed list. */
+export interface KeyedRows {
+  readonly rows: readonly AllowDenyEntryRow[];
+  readonly byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+}
+
+export function keyedRows(all: readonly AllowDenyEntryRow[]): KeyedRows {
+  const isOfList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
+  const rows = all.every(isOfList) ? all : all.filter(isOfList);
+  return { rows, byKey: Map.groupBy(rows, keyOfRow) };
 }
 
 /** The key of a row in a keyed list. */

@@ -2,7 +2,7 @@ import type { KnownLists } from "../../plan/desired";
 import type { Observed } from "../../plan/observed";
 import type { Change, Plan, Standing } from "../../plan/plan";
 import { sameComment } from "../../resources/lifecycle/comparable";
-import { EntryMatch } from "../../resources/lifecycle/entry-match";
+import { EntryMatch, keyedRows } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";
 import { isUnmanaged, type KeyedList, readEntry, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
@@ -124,7 +124,7 @@ function entriesThere(
   });
   const { found } = new EntryMatch(
     { ...Object.fromEntries(managed(known)), ...Object.fromEntries(touched) },
-    rows,
+    keyedRows(rows),
   );
   return new Map(
     [...found].map(([key, { list, comment }]) => [
