@@ -28,7 +28,7 @@ function isUsualText(key: string, text: string): boolean {
     case "approvedBy":
       return text.length <= 200 && WORD.test(text) && isPlainText(text);
     case "expires":
-      return text === "never" || /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])$/.test(text) || isDay(text);
+      return text === "never" || DAY_OF_ANY_YEAR.test(text) || isDay(text);
     default:
       return false;
   }
@@ -46,6 +46,10 @@ function isUsualDecision(decision: unknown): boolean {
 }
 
 const WORD = /[A-Za-z0-9]/;
+
+/** Every day but the 29th of February. */
+const DAY_OF_ANY_YEAR =
+  /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)$/;
 
 function isDay(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text);

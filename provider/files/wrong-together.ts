@@ -26,6 +26,8 @@ export function wrongTogether(
   top: TopFile,
 ): Finding[] {
   const own = new OwnDomains([...top.ownDomains]);
+  let arePartsWell: boolean | undefined;
+  const areWell = (): boolean => (arePartsWell ??= top.parts.every((part) => isPartWell(part, own)));
   const check = <One extends DeclaredEntry | DeclaredVip>(
     kind: ListKind,
     list: "entries" | "vips",
@@ -37,7 +39,8 @@ export function wrongTogether(
     const isShort =
       options["ignore"] === undefined &&
       options["protect"] === undefined &&
-      isWell(kind, declared, top.parts, own);
+      areWell() &&
+      areApart(kind, declared, top.parts);
     if (isShort && Object.keys(options).length === 0) return [];
     const raw = { [kind.property]: isShort ? [] : declared.map(argumentsOf), ...options };
     return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
@@ -63,17 +66,12 @@ export function wrongTogether(
   ];
 }
 
-/**
- * Whether the check of a list has nothing to say of what is declared, as of most tenants: each is well by itself and with the
- * tenant's own domains, and no two have to do with each other.
- */
-function isWell(
+/** Whether no two that are declared have to do with each other. */
+function areApart(
   kind: ListKind,
   declared: readonly (DeclaredEntry | DeclaredVip)[],
   parts: readonly Part[],
-  own: OwnDomains,
 ): boolean {
-  if (!parts.every((part) => isPartWell(part, own))) return false;
   return (
     parts.every(areNamedByKeys) ||
     new Set(declared.map(({ key }) => kind.subject(key))).size === declared.length

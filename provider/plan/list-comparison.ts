@@ -59,7 +59,7 @@ export class Comparison {
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
     this.#observed = observed;
-    this.#keyed = keyedRows(observed.rows);
+    this.#keyed = keyedRows(observed.rows, observed.entries);
   }
 
   /** The rows of one value, whatever their lists and scopes: asked for of what changes. */

@@ -79,9 +79,11 @@ export interface KeyedRows {
   readonly byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
 }
 
-export function keyedRows(all: readonly AllowDenyEntryRow[]): KeyedRows {
+/** @param byKey all of them by their keys, where that is known. */
+export function keyedRows(all: readonly AllowDenyEntryRow[], byKey?: KeyedRows["byKey"]): KeyedRows {
   const isOfList = (row: AllowDenyEntryRow): boolean => LISTS.some((list) => list === row.list);
-  const rows = all.every(isOfList) ? all : all.filter(isOfList);
+  if (all.every(isOfList)) return { rows: all, byKey: byKey ?? Map.groupBy(all, keyOfRow) };
+  const rows = all.filter(isOfList);
   return { rows, byKey: Map.groupBy(rows, keyOfRow) };
 }
 

@@ -114,7 +114,7 @@ function managed(content: KeyedList): ReadonlyMap<string, string> {
 function entriesThere(
   changes: readonly Change[],
   known: KeyedList,
-  { rows }: Observed,
+  { rows, entries }: Observed,
 ): ReadonlyMap<string, Standing> {
   const touched = changes.flatMap(({ kind, key, before, after }) => {
     const standing = after ?? before;
@@ -124,7 +124,7 @@ function entriesThere(
   });
   const { found } = new EntryMatch(
     { ...Object.fromEntries(managed(known)), ...Object.fromEntries(touched) },
-    keyedRows(rows),
+    keyedRows(rows, entries),
   );
   return new Map(
     [...found].map(([key, { list, comment }]) => [

@@ -68,3 +68,16 @@ it("nothing that is usual is refused by the schema", () => {
   expect(usual).toBeGreaterThan(20);
   expect(isUsual({ value: "evil.example", comment: "Why", expires: "2027-03-31" }, "deny")).toBe(true);
 });
+
+it("a day is usual just when there is such a day", () => {
+  for (const year of ["2027", "2028"]) {
+    for (let month = 0; month <= 13; month += 1) {
+      for (let day = 0; day <= 32; day += 1) {
+        const expires = `${year}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")}`;
+        const time = Date.parse(`${expires}T00:00:00Z`);
+        const isDay = !Number.isNaN(time) && new Date(time).toISOString().startsWith(expires);
+        expect([expires, isUsual({ value: "evil.example", expires }, "deny")]).toEqual([expires, isDay]);
+      }
+    }
+  }
+});
