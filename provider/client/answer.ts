@@ -97,20 +97,21 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
         Class === BrokenBodyError || (Class === EmptyBodyError && reading.request.method === "DELETE"),
     });
   if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
-  const shown = quote(reading.key.partsRemovedFrom(text), 80);
+  // Only told of what fails: it takes longer than the whole rest.
+  const shown = () => quote(reading.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice = "Is the address that of the service itself, and no sign-in page or proxy in between?";
-    throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown}. ${advice}`);
+    throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown()}. ${advice}`);
   }
   if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
     const type = quote(reading.key.harmless(contentType), 60);
-    throw fail(ContentTypeError, "ERR_CONTENT_TYPE", `content of type ${type} instead of JSON: ${shown}`);
+    throw fail(ContentTypeError, "ERR_CONTENT_TYPE", `content of type ${type} instead of JSON: ${shown()}`);
   }
   try {
     return parseJson(text);
   } catch (error) {
     if (error instanceof TooManyValuesError) {
-      const how = `JSON of more than ${error.message}, which is not read: ${shown}`;
+      const how = `JSON of more than ${error.message}, which is not read: ${shown()}`;
       throw fail(ResponseTooLargeError, "ERR_RESPONSE_TOO_LARGE", how);
     }
     const encoding = header(answer, "content-encoding");
@@ -123,7 +124,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       );
     }
     // The parser's message quotes the body; this says the same in a bounded way.
-    throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `JSON that can't be read or breaks off: ${shown}`);
+    throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `JSON that can't be read or breaks off: ${shown()}`);
   }
 }
 

@@ -111,41 +111,63 @@ function holdsPageData(record: Record<string, unknown>): boolean {
 
 /** What stands under `results`. */
 export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
-  return z.object({ results }).transform((body) => (body as { results: z.output<T> }).results);
+  return madeOnce(resultsOf, results, () =>
+    z.object({ results }).transform((body) => (body as { results: z.output<T> }).results),
+  );
 }
 
 /** The items under `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
-  return resultsOf(z.object({ items: arrayOf(item) })).transform(
-    (results) => (results as { items: z.output<T>[] }).items,
+  return madeOnce(itemsOf, item, () =>
+    resultsOf(z.object({ items: arrayOf(item) })).transform(
+      (results) => (results as { items: z.output<T>[] }).items,
+    ),
   );
 }
 
 /** A page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  const results = z.object({
-    items: arrayOf(item).nullable(),
-    page: optionalCount,
-    page_size: optionalCount,
-    total: optionalCount,
+  return madeOnce(settingsPageOf, item, () => {
+    const results = z.object({
+      items: arrayOf(item).nullable(),
+      page: optionalCount,
+      page_size: optionalCount,
+      total: optionalCount,
+    });
+    return resultsOf(results).transform((page, context) =>
+      withItems(page as NullablePage<z.output<T>>, context),
+    );
   });
-  return resultsOf(results).transform((page, context) =>
-    withItems(page as NullablePage<z.output<T>>, context),
-  );
 }
 
 /** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
-  return z
-    .object({ pagination, results: z.object({ items: arrayOf(item).nullable() }) })
-    .transform((body, context): Page<z.output<T>> => {
-      const { results, ...rest } = body as unknown as {
-        results: { items: z.output<T>[] | null };
-        pagination: Omit<Page<unknown>, "items">;
-      };
-      return withItems({ items: results.items, ...rest.pagination }, context);
-    });
+  return madeOnce(paginatedOf, item, () => {
+    const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
+    return z
+      .object({ pagination, results: z.object({ items: arrayOf(item).nullable() }) })
+      .transform((body, context): Page<z.output<T>> => {
+        const { results, ...rest } = body as unknown as {
+          results: { items: z.output<T>[] | null };
+          pagination: Omit<Page<unknown>, "items">;
+        };
+        return withItems({ items: results.items, ...rest.pagination }, context);
+      });
+  });
+}
+
+/** The shapes that were made, by how and of what. */
+const made = new WeakMap<object, WeakMap<z.ZodType, unknown>>();
+
+/** Making and compiling a schema takes several times what reading an answer by it does. */
+function madeOnce<Made>(how: object, of: z.ZodType, make: () => Made): Made {
+  const shapes = made.get(how) ?? new WeakMap<z.ZodType, unknown>();
+  made.set(how, shapes);
+  const known = shapes.get(of) as Made | undefined;
+  if (known !== undefined) return known;
+  const shape = make();
+  shapes.set(of, shape);
+  return shape;
 }
 
 type NullablePage<Item> = Omit<Page<Item>, "items"> & { readonly items: readonly Item[] | null };
