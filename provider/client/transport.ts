@@ -17,9 +17,9 @@ import {
   NetworkError,
   type RequestFacts,
   ResponseTooLargeError,
-  ServiceError,
   TimeoutError,
 } from "./errors";
+import { exchange, OutOfTime, TooManyBytes } from "./exchange";
 import { Pacer } from "./pacer";
 import type { Stopwatch } from "./paging";
 import { checkPositive } from "./parameters";
@@ -124,6 +124,8 @@ const NEVER_SENT = new Set([
 export class Transport {
   /** The service's address without a trailing slash. */
   readonly baseUrl: string;
+  readonly #origin: string;
+  readonly #prefix: string;
   readonly #key: ApiKey;
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
@@ -131,12 +133,14 @@ export class Transport {
   readonly #pacer: Pacer;
   readonly #signal: AbortSignal | undefined;
   readonly #isPermitted: boolean;
-  #http: Promise<Http> | undefined;
+  #dispatcher: Promise<Dispatcher> | undefined;
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
   constructor(options: TransportOptions) {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
+    this.#origin = new URL(this.baseUrl).origin;
+    this.#prefix = this.baseUrl.slice(this.#origin.length);
     this.#key = new ApiKey(options.apiKey);
     this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     this.#maxResponseBytes = checkPositive(
@@ -204,22 +208,17 @@ export class Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    const dispatcher = this.#http === undefined ? this.#givenDispatcher : (await this.#http).dispatcher;
-    await dispatcher?.close();
+    await (await (this.#dispatcher ?? this.#givenDispatcher))?.close();
   }
 
   async #exchange(call: Call<unknown>, facts: RequestFacts): Promise<Answer> {
-    const url = new URL(`${this.baseUrl}${facts.path}`);
-    for (const [name, value] of Object.entries(call.query ?? {})) {
-      if (value !== undefined) url.searchParams.set(name, String(value));
-    }
-    const { request, dispatcher } = await this.#loaded();
+    const dispatcher = await this.#loaded();
     this.#signal?.throwIfAborted();
-    const timeout = AbortSignal.timeout(this.#timeoutMs);
-    const signal = this.#signal === undefined ? timeout : AbortSignal.any([timeout, this.#signal]);
-    try {
-      // undici's request follows no redirect unless an interceptor is composed in, and none is.
-      const response = await request(url, {
+    const received = await exchange(
+      dispatcher,
+      {
+        origin: this.#origin,
+        path: `${this.#prefix}${facts.path}${queryOf(call)}`,
         method: call.method,
         headers: {
           ...this.#key.header,
@@ -227,69 +226,50 @@ export class Transport {
           ...(call.body === undefined ? {} : { "content-type": "application/json" }),
         },
         body: call.body === undefined ? null : JSON.stringify(call.body),
-        signal,
-        // One limit for the whole exchange, above; undici's own would end a longer one as a broken connection.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        dispatcher,
-      });
-      const text = await this.#readBody(facts, response).catch((error: unknown) => {
-        // The status of a refusal tells what happened; its words are a courtesy that may break off.
-        if (!isSuccess(response.statusCode)) return "";
-        if (error instanceof ServiceError || signal.aborted) throw error;
-        throw new BrokenBodyError(
-          "ERR_BROKEN_BODY",
-          `${this.#what(facts)} answered ${response.statusCode} with a body that broke off: the connection ended in its middle`,
-          {
-            request: facts,
-            status: response.statusCode,
-            outcomeUnknown: isWrite(facts),
-            isTransient: true,
-          },
-        );
-      });
-      return { status: response.statusCode, headers: response.headers, text };
-    } catch (error) {
-      throw this.#connectionFailure(facts, error, signal);
-    }
+      },
+      { timeoutMs: this.#timeoutMs, maxBytes: this.#maxResponseBytes, signal: this.#signal },
+    ).catch((error: unknown) => {
+      throw this.#connectionFailure(facts, error);
+    });
+    const { status, headers, text, brokenBy } = received;
+    if (brokenBy === undefined) return { status, headers, text };
+    // The status of a refusal tells what happened; its words are a courtesy that may break off.
+    if (!isSuccess(status)) return { status, headers, text: "" };
+    throw this.#brokenBody(facts, status, brokenBy);
   }
 
   /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
-  async #loaded(): Promise<Http> {
-    this.#http ??= this.#loadHttp();
-    return await this.#http;
+  async #loaded(): Promise<Dispatcher> {
+    this.#dispatcher ??= this.#load();
+    return await this.#dispatcher;
   }
 
-  async #loadHttp(): Promise<Http> {
-    const undici = await import("undici");
-    const dispatcher = this.#givenDispatcher ?? defaultDispatcher(this.baseUrl, undici);
-    return { request: undici.request, dispatcher };
+  async #load(): Promise<Dispatcher> {
+    return this.#givenDispatcher ?? defaultDispatcher(this.baseUrl, await import("undici"));
   }
 
-  async #readBody(facts: RequestFacts, response: Dispatcher.ResponseData): Promise<string> {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of response.body) {
-      const bytes = chunk as Buffer;
-      size += bytes.length;
-      if (size > this.#maxResponseBytes) {
-        response.body.destroy();
-        throw new ResponseTooLargeError(
-          "ERR_RESPONSE_TOO_LARGE",
-          `${this.#what(facts)} answered more than ${this.#maxResponseBytes} bytes; reading stopped there`,
-          { request: facts, status: response.statusCode, outcomeUnknown: isWrite(facts) },
-        );
-      }
-      chunks.push(bytes);
+  #brokenBody(facts: RequestFacts, status: number, brokenBy: Error): Error {
+    if (this.#signal?.aborted === true || brokenBy instanceof OutOfTime) {
+      return this.#connectionFailure(facts, brokenBy);
     }
-    // The decoder, unlike a Buffer, drops a byte order mark, which JSON.parse would stumble over.
-    return new TextDecoder().decode(Buffer.concat(chunks));
+    const options = { request: facts, status, outcomeUnknown: isWrite(facts) };
+    if (brokenBy instanceof TooManyBytes) {
+      return new ResponseTooLargeError(
+        "ERR_RESPONSE_TOO_LARGE",
+        `${this.#what(facts)} answered more than ${this.#maxResponseBytes} bytes; reading stopped there`,
+        options,
+      );
+    }
+    return new BrokenBodyError(
+      "ERR_BROKEN_BODY",
+      `${this.#what(facts)} answered ${status} with a body that broke off: the connection ended in its middle`,
+      { ...options, isTransient: true },
+    );
   }
 
-  #connectionFailure(facts: RequestFacts, error: unknown, signal: AbortSignal): Error {
+  #connectionFailure(facts: RequestFacts, error: unknown): Error {
     if (this.#signal?.aborted === true) return this.#signal.reason as Error;
-    if (error instanceof ServiceError) return error;
-    if (signal.aborted) {
+    if (error instanceof OutOfTime) {
       return new TimeoutError(
         "ERR_TIMEOUT",
         `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more (timeoutMs).`,
@@ -330,10 +310,12 @@ export class Transport {
   }
 }
 
-/** What makes requests. */
-interface Http {
-  readonly request: typeof import("undici").request;
-  readonly dispatcher: Dispatcher;
+function queryOf({ query = {} }: Call<unknown>): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
 function adviceFor(code: string, refusal: number | undefined): string {

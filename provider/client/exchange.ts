@@ -1,0 +1,120 @@
+import type { Dispatcher } from "undici";
+
+/** What bounds one exchange. */
+export interface ExchangeBounds {
+  /** How long it may take until the whole answer is here, in milliseconds. */
+  readonly timeoutMs: number;
+  /** The largest body that is taken in, in bytes. */
+  readonly maxBytes: number;
+  /** Ends it before that. Default: nothing does. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** An answer as it came. */
+export interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The whole body; what came of it, where it broke off. */
+  readonly text: string;
+  /** Why it broke off: {@link OutOfTime}, {@link TooManyBytes}, the signal's reason or the connection's failure. */
+  readonly brokenBy: Error | undefined;
+}
+
+/** The exchange took longer than it may. */
+export class OutOfTime extends Error {}
+
+/** The body is larger than what is taken in; nothing more of it is read. */
+export class TooManyBytes extends Error {}
+
+/**
+ * Makes one request and takes its answer in, without the streams and the signals of undici's own `request`, which cost more
+ * than all that is made of a small answer. It follows no redirect unless an interceptor is composed into the dispatcher.
+ *
+ * @throws {OutOfTime} the signal's reason, or the connection's failure, where no answer has begun.
+ */
+export async function exchange(
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
+  bounds: ExchangeBounds,
+): Promise<Received> {
+  return await new Promise((resolve, reject) => {
+    dispatcher.dispatch(
+      // One limit for the whole; undici's own would end a longer one as a broken connection.
+      { ...options, headersTimeout: 0, bodyTimeout: 0 },
+      new Receiver(bounds, resolve, reject),
+    );
+  });
+}
+
+/** Drops a byte order mark, unlike a Buffer; JSON.parse would stumble over it. */
+const decoder = new TextDecoder();
+
+class Receiver implements Dispatcher.DispatchHandler {
+  readonly #maxBytes: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #resolve: (received: Received) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #head: Pick<Received, "status" | "headers"> | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #endedBy: Error | undefined;
+
+  constructor(
+    { timeoutMs, maxBytes, signal }: ExchangeBounds,
+    resolve: (received: Received) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#maxBytes = maxBytes;
+    this.#signal = signal;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    // Whoever drops a client does not wait for it.
+    this.#timer = setTimeout(() => this.#end(new OutOfTime()), timeoutMs).unref();
+    signal?.addEventListener("abort", this.#aborted);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#endedBy !== undefined) controller.abort(this.#endedBy);
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Received["headers"],
+  ): void {
+    // Others than the last are no answer: 100, 103.
+    if (status >= 200) this.#head = { status, headers };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) this.#end(new TooManyBytes());
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#settle(undefined);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#settle(this.#endedBy ?? error);
+  }
+
+  readonly #aborted = (): void => this.#end(this.#signal?.reason as Error);
+
+  /** Before the connection has taken the request, there is nothing to end yet. */
+  #end(by: Error): void {
+    this.#endedBy ??= by;
+    this.#controller?.abort(by);
+  }
+
+  #settle(brokenBy: Error | undefined): void {
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#aborted);
+    if (this.#head === undefined) this.#reject(brokenBy ?? new Error("the answer has no head"));
+    else this.#resolve({ ...this.#head, text: decoder.decode(Buffer.concat(this.#chunks)), brokenBy });
+  }
+}
