@@ -1,13 +1,7 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import {
-  checkBaseUrl,
-  checkProxies,
-  defaultDispatcher,
-  ProxyConnectionError,
-  tunnelRefusal,
-} from "./address";
+import { checkBaseUrl, checkProxies, loadDispatcher, ProxyConnectionError, tunnelRefusal } from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
 import { currentBound } from "./bound";
@@ -245,7 +239,7 @@ export class Transport {
   }
 
   async #load(): Promise<Dispatcher> {
-    return this.#givenDispatcher ?? defaultDispatcher(this.baseUrl, await import("undici"));
+    return this.#givenDispatcher ?? (await loadDispatcher(this.baseUrl));
   }
 
   #brokenBody(facts: RequestFacts, status: number, brokenBy: Error): Error {

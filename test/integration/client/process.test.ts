@@ -5,15 +5,18 @@ import { RUN_SOURCES } from "../hostile/client-process";
 import { always, failure, page, Service, TestClient, VIPS } from "./service";
 
 const PROGRAM = `
+  import { createRequire } from "node:module";
   ${RUN_SOURCES}
   const { SettingsClient } = await import(process.env.CLIENT_URL);
   const client = new SettingsClient({ baseUrl: process.env.SERVICE_URL, apiKey: "key", timeoutMs: 600_000 });
   const { items } = await client.vipEmployees.list();
-  console.log(items.length);
+  const loaded = Object.keys(createRequire(import.meta.url).cache).filter((path) => path.includes("/undici/"));
+  const has = (part) => loaded.some((path) => path.endsWith("/undici/" + part));
+  console.log(items.length, has("lib/dispatcher/agent.js"), has("index.js"), loaded.some((path) => path.includes("/web/")));
 `;
 
 // Were the connection or the time limit kept, the process would live for ten minutes, and this test fail by its own.
-test("a client that nobody closes does not keep its process alive", async () => {
+test("a client that nobody closes does not keep its process alive, and loads what makes requests alone", async () => {
   await using service = await Service.start(always(200, page([{ email: "jane@example.com" }])));
   const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -27,7 +30,7 @@ test("a client that nobody closes does not keep its process alive", async () => 
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
   const code = await new Promise((resolve) => child.on("close", resolve));
-  expect([code, said]).toEqual([0, "1\n"]);
+  expect([code, said]).toEqual([0, "1 true false false\n"]);
   expect(service.trace).toEqual([`GET ${VIPS}?page=1`]);
 });
 

@@ -1,0 +1,4 @@
+// undici types its parts in the whole only.
+declare module "undici/lib/dispatcher/agent.js" {
+  export { Agent as default } from "undici";
+}
