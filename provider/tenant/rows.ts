@@ -1,58 +1,77 @@
-/** The rows of one list by their key, and by a second name that several rows may share. */
+/**
+ * The rows of one list by their key, and by a second name that several rows may share. A row's name takes longer to work out
+ * than all else here, and whoever compares whole lists asks for none: they are worked out when the first is asked for.
+ */
 export class Rows<Row> {
   readonly #name: ((row: Row) => string) | undefined;
-  readonly #byKey = new Map<string, Named<Row>>();
-  readonly #byName = new Map<string, Map<string, Row>>();
+  readonly #byKey = new Map<string, Row>();
+  /** The keys of each name, in the order their rows came in; almost all names have one. */
+  #byName: Map<string, string | Set<string>> | undefined;
 
-  /** @param name Asked once a row; without it no row has a name. */
+  /** @param name Without it no row has a name. */
   constructor(name?: (row: Row) => string) {
     this.#name = name;
   }
 
   get(key: string): Row | undefined {
-    return this.#byKey.get(key)?.row;
+    return this.#byKey.get(key);
   }
 
   /** The rows of that name, in the order they came in. */
   named(name: string): readonly Row[] {
-    return [...(this.#byName.get(name)?.values() ?? [])];
+    return this.#keysOf(name).flatMap((key) => this.#byKey.get(key) ?? []);
   }
 
   /** All rows, in the order their keys came in. */
   all(): Row[] {
-    return Array.from(this.#byKey.values(), ({ row }) => row);
+    return [...this.#byKey.values()];
   }
 
   set(key: string, row: Row): void {
-    this.#unname(key);
-    const name = this.#name?.(row);
-    this.#byKey.set(key, { row, name });
-    if (name === undefined) return;
-    const same = this.#byName.get(name);
-    if (same === undefined) this.#byName.set(name, new Map([[key, row]]));
-    else same.set(key, row);
+    // Of rows of one name, one that is written anew comes last: the order of the keys no longer tells that.
+    if (this.#byKey.has(key)) this.#unname(key, this.#names());
+    this.#byKey.set(key, row);
+    if (this.#byName !== undefined) this.#addName(key, row, this.#byName);
   }
 
   delete(key: string): void {
-    this.#unname(key);
+    if (this.#byName !== undefined) this.#unname(key, this.#byName);
     this.#byKey.delete(key);
   }
 
   /** Takes out all rows of that name. */
   deleteNamed(name: string): void {
-    for (const key of [...(this.#byName.get(name)?.keys() ?? [])]) this.delete(key);
+    for (const key of this.#keysOf(name)) this.delete(key);
   }
 
-  #unname(key: string): void {
-    const name = this.#byKey.get(key)?.name;
+  #keysOf(name: string): string[] {
+    const keys = this.#names().get(name) ?? [];
+    return typeof keys === "string" ? [keys] : [...keys];
+  }
+
+  #names(): Map<string, string | Set<string>> {
+    if (this.#byName !== undefined) return this.#byName;
+    this.#byName = new Map();
+    for (const [key, row] of this.#byKey) this.#addName(key, row, this.#byName);
+    return this.#byName;
+  }
+
+  #addName(key: string, row: Row, names: Map<string, string | Set<string>>): void {
+    const name = this.#name?.(row);
     if (name === undefined) return;
-    const same = this.#byName.get(name);
-    same?.delete(key);
-    if (same?.size === 0) this.#byName.delete(name);
+    const same = names.get(name);
+    if (same === undefined) names.set(name, key);
+    else if (typeof same === "string") names.set(name, new Set([same, key]));
+    else same.add(key);
   }
-}
 
-interface Named<Row> {
-  readonly row: Row;
-  readonly name: string | undefined;
+  #unname(key: string, names: Map<string, string | Set<string>>): void {
+    const row = this.#byKey.get(key);
+    const name = row === undefined ? undefined : this.#name?.(row);
+    if (name === undefined) return;
+    const same = names.get(name);
+    if (typeof same === "string") names.delete(name);
+    else same?.delete(key);
+    if (typeof same === "object" && same.size === 0) names.delete(name);
+  }
 }
