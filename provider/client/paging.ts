@@ -229,7 +229,9 @@ function isSaidAgain<Item>(item: Item, before: Item | undefined): boolean {
 /** How much text an item holds. */
 function charactersOf<Item>(item: Item): number {
   let characters = 0;
-  for (const value of Object.values(item as object)) {
+  const fields = item as Record<string, unknown>;
+  for (const name in fields) {
+    const value = fields[name];
     if (typeof value === "string") characters += value.length;
   }
   return characters;

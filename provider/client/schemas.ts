@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
-import { arrayOf, id, optionalCount } from "./fields";
+import { arrayOf, id, optionalCount, readQuickly } from "./fields";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
@@ -180,6 +180,17 @@ export const allowDenyEntry = z
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
 
+readQuickly(allowDenyEntry, {
+  id: "id",
+  list: "text",
+  entry_type: "text",
+  value: "text",
+  verdict_scope: "optional",
+  comment: "optional",
+  created_at: "optional",
+  created_by: "optional",
+});
+
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export const vipEmployee = z
   .object({
@@ -196,6 +207,18 @@ export const vipEmployee = z
   .meta({ title: "VipEmployeeRow" });
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export type VipEmployeeRow = z.infer<typeof vipEmployee>;
+
+readQuickly(vipEmployee, {
+  email: "mailbox",
+  full_name: "optional",
+  job_title: "optional",
+  department: "optional",
+  comment: "optional",
+  added_by: "optional",
+  date_added: "optional",
+  updated_at: "optional",
+  source: "optional",
+});
 
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export const vipStoredRow = z.object({

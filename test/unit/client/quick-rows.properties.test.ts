@@ -1,0 +1,70 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { arrayOf } from "../../../provider/client/fields";
+import { allowDenyEntry, vipEmployee } from "../../../provider/client/schemas";
+
+/** What may come where a text is due. */
+const field = fc.oneof(
+  { weight: 8, arbitrary: fc.string() },
+  fc.constantFrom("", " ", "\u{fffd}", "\ud800", "a".repeat(1_000), "a".repeat(1_001), " jane@acme.example "),
+  fc.constantFrom(null, undefined, 1, true, [], {}, ["a"]),
+);
+
+describe.each([
+  ["entry", allowDenyEntry],
+  ["VIP", vipEmployee],
+] as const)("a row of an array: %s", (_name, schema: z.ZodObject) => {
+  test("it is what its schema makes of it by itself, fields that are missing and refusals included", () => {
+    const rows = arrayOf<z.ZodType>(schema);
+    let read = 0;
+    fc.assert(
+      fc.property(
+        fc.record(
+          Object.fromEntries([...Object.keys(schema.shape), "another"].map((name) => [name, field])),
+          { requiredKeys: [] },
+        ),
+        fc.boolean(),
+        (odd, isAlmostWhole) => {
+          const whole = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, `a ${name}`]));
+          const value = JSON.parse(JSON.stringify(isAlmostWhole ? { ...whole, ...odd } : odd)) as unknown;
+          const one = schema.safeParse(value);
+          const all = rows.safeParse([value]);
+          expect(all.success).toBe(one.success);
+          expect(all.data).toStrictEqual(one.success ? [one.data] : undefined);
+          const told = (error: z.ZodError | undefined) => error?.issues.map(({ message }) => message);
+          expect(told(all.error)).toEqual(told(one.error));
+          if (one.success) read += 1;
+        },
+      ),
+      { numRuns: 500 },
+    );
+    expect(read).toBeGreaterThan(50);
+  });
+
+  test.each([[null], [undefined], [[]], ["text"], [1], [{ __proto__: null }]])(
+    "nor is %j read otherwise",
+    (value) => {
+      expect(arrayOf<z.ZodType>(schema).safeParse([value]).success).toBe(schema.safeParse(value).success);
+    },
+  );
+
+  test("of well-formed rows, none is read by the schema", () => {
+    const whole = Object.fromEntries(Object.keys(schema.shape).map((name) => [name, `a ${name}`]));
+    const rows = Array.from({ length: 3 }, (_, at) => ({ ...whole, another: at }));
+    let parsed = 0;
+    const { run } = schema._zod;
+    schema._zod.run = (...given) => {
+      parsed += 1;
+      return run(...given);
+    };
+    try {
+      expect(arrayOf<z.ZodType>(schema).parse(rows)).toStrictEqual([whole, whole, whole]);
+      expect(parsed).toBe(0);
+      expect(arrayOf<z.ZodType>(schema).safeParse([{ ...whole, comment: 1 }]).success).toBe(false);
+      expect(parsed).toBeGreaterThan(0);
+    } finally {
+      schema._zod.run = run;
+    }
+  });
+});
