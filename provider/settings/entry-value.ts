@@ -168,6 +168,7 @@ function nameOf(character: string): string {
 }
 
 function parseDomain(text: string): Parsed<string> {
+  if (isPlainDomain(text)) return { ok: true, value: text };
   // IDNA takes quadratic time, and nothing this long can come below 253 characters.
   if (text.length > 1000) return refuse(`${quote(text)} is longer than 253 characters`);
   if (text.startsWith("*"))
