@@ -4,6 +4,7 @@ import { checkInProgram } from "./in-program";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
+import { traced, withoutTraces } from "./traces";
 
 /** The arguments of an {@link AllowDenyEntry}. */
 export interface AllowDenyEntryArgs {
@@ -65,21 +66,24 @@ export class AllowDenyEntry extends pulumi.CustomResource {
     checkInProgram("AllowDenyEntry", name, opts);
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
-    super(
-      dynamicType("AllowDenyEntry"),
-      name,
-      {
-        entryType: undefined,
-        verdictScope: undefined,
-        comment: undefined,
-        acceptRisk: undefined,
-        ...args,
-        ...outputs,
-        [NAME_PROPERTY]: name,
-        [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
-      },
-      opts,
-    );
+    const properties = {
+      entryType: undefined,
+      verdictScope: undefined,
+      comment: undefined,
+      acceptRisk: undefined,
+      ...args,
+      ...outputs,
+      [NAME_PROPERTY]: name,
+      [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
+    };
+    const limit = withoutTraces(opts);
+    try {
+      super(dynamicType("AllowDenyEntry"), name, properties, opts);
+    } catch (error) {
+      throw traced(error, limit);
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
     this.entryId = entryIdOf(this);
   }
 }

@@ -6,6 +6,7 @@ import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
+import { traced, withoutTraces } from "./traces";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
 export interface AllowDenyListEntryArgs {
@@ -72,18 +73,21 @@ export class AllowDenyList extends pulumi.CustomResource {
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
     checkInProgram("AllowDenyList", name, opts);
-    super(
-      dynamicType("AllowDenyList"),
-      name,
-      {
-        mode: undefined,
-        ...args,
-        entries: keyedWherePlain(ENTRIES, args.entries, opts?.ignoreChanges),
-        tenant: undefined,
-        [NAME_PROPERTY]: ownName(name),
-        [PROVIDER_PROPERTY]: shell("allowDenyList"),
-      },
-      opts,
-    );
+    const properties = {
+      mode: undefined,
+      ...args,
+      entries: keyedWherePlain(ENTRIES, args.entries, opts?.ignoreChanges),
+      tenant: undefined,
+      [NAME_PROPERTY]: ownName(name),
+      [PROVIDER_PROPERTY]: shell("allowDenyList"),
+    };
+    const limit = withoutTraces(opts);
+    try {
+      super(dynamicType("AllowDenyList"), name, properties, opts);
+    } catch (error) {
+      throw traced(error, limit);
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
   }
 }

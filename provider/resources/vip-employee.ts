@@ -4,6 +4,7 @@ import { checkInProgram } from "./in-program";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
+import { traced, withoutTraces } from "./traces";
 
 /** The arguments of a {@link VipEmployee}. */
 export interface VipEmployeeArgs {
@@ -56,17 +57,20 @@ export class VipEmployee extends pulumi.CustomResource {
       department: undefined,
       tenant: undefined,
     };
-    super(
-      dynamicType("VipEmployee"),
-      name,
-      {
-        comment: undefined,
-        ...args,
-        ...outputs,
-        [NAME_PROPERTY]: name,
-        [PROVIDER_PROPERTY]: shell("vipEmployee"),
-      },
-      opts,
-    );
+    const properties = {
+      comment: undefined,
+      ...args,
+      ...outputs,
+      [NAME_PROPERTY]: name,
+      [PROVIDER_PROPERTY]: shell("vipEmployee"),
+    };
+    const limit = withoutTraces(opts);
+    try {
+      super(dynamicType("VipEmployee"), name, properties, opts);
+    } catch (error) {
+      throw traced(error, limit);
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
   }
 }

@@ -6,6 +6,7 @@ import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
+import { traced, withoutTraces } from "./traces";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
 export interface VipListMemberArgs {
@@ -52,18 +53,21 @@ export class VipList extends pulumi.CustomResource {
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
     checkInProgram("VipList", name, opts);
-    super(
-      dynamicType("VipList"),
-      name,
-      {
-        mode: undefined,
-        ...args,
-        members: keyedWherePlain(MEMBERS, args.members, opts?.ignoreChanges),
-        tenant: undefined,
-        [NAME_PROPERTY]: ownName(name),
-        [PROVIDER_PROPERTY]: shell("vipList"),
-      },
-      opts,
-    );
+    const properties = {
+      mode: undefined,
+      ...args,
+      members: keyedWherePlain(MEMBERS, args.members, opts?.ignoreChanges),
+      tenant: undefined,
+      [NAME_PROPERTY]: ownName(name),
+      [PROVIDER_PROPERTY]: shell("vipList"),
+    };
+    const limit = withoutTraces(opts);
+    try {
+      super(dynamicType("VipList"), name, properties, opts);
+    } catch (error) {
+      throw traced(error, limit);
+    } finally {
+      Error.stackTraceLimit = limit;
+    }
   }
 }
