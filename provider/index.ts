@@ -3,11 +3,12 @@
  *
  * @module pulumi-email-security
  */
+// The build has each module of what is exported by name loaded when the first of it is asked for: a program pays for what it uses.
 import "./settings/node-version";
 import "./resources/compile-cache";
 import "./resources/sdk-version";
 
-export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
+export { SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
 export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./files/finding";
 export { TenantSettings, type TenantSettingsArgs } from "./gitops/tenant-settings";
@@ -17,11 +18,42 @@ export {
   type AllowDenyListArgs,
   type AllowDenyListEntryArgs,
 } from "./resources/allow-deny-list";
-export * from "./resources/functions";
+export type * from "./resources/functions";
+export {
+  getAllowDenyEntries,
+  getAllowDenyEntriesOutput,
+  getHighlightedThreats,
+  getHighlightedThreatsOutput,
+  getHoursSaved,
+  getHoursSavedOutput,
+  getMeanTimeToAnalyze,
+  getMeanTimeToAnalyzeOutput,
+  getPhishingReport,
+  getPhishingReportOutput,
+  getPhishingReports,
+  getPhishingReportsByReportInternetMessageId,
+  getPhishingReportsByReportInternetMessageIdOutput,
+  getPhishingReportsOutput,
+  getProtectedInboxes,
+  getProtectedInboxesOutput,
+  getThreats,
+  getThreatsByInternetMessageId,
+  getThreatsByInternetMessageIdOutput,
+  getThreatsOutput,
+  getThreatsOverTime,
+  getThreatsOverTimeOutput,
+  getTopTargetedEntities,
+  getTopTargetedEntitiesOutput,
+  getTopThreatTypes,
+  getTopThreatTypesOutput,
+  getVipEmployees,
+  getVipEmployeesOutput,
+} from "./resources/functions";
 export type { ListArgs } from "./resources/list-arguments";
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";
+export { EmailSecurityError } from "./settings/email-security-error";
 export { type EntryValue, type Parsed, parseEntryValue, parseMailbox } from "./settings/entry-value";
 export { RISKS, type RiskCode, type RiskKind } from "./settings/risk";

@@ -26,6 +26,8 @@ const dist = path.join(root, "provider", "dist");
 const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) =>
   path.join("scripts", file),
 );
+/** Where what is imported of ours is loaded when the first of it is asked for: a program has no use for most of the package. */
+const lazyFiles = ["index.js", "resources/in-program.js"];
 const sdkFolder = path.join("sdk", "nodejs");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
@@ -223,6 +225,7 @@ async function build() {
   }
   const status = Math.max(await compile("provider"), await compile("sdk"));
   removeStale(output);
+  loadLazily();
   writeSdkManifest();
   copyAsTheyAre();
   copyTemplate();
@@ -255,6 +258,19 @@ function buildFiles() {
 function removeStale(/** @type {Set<string>} */ output) {
   for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
     if (/\.(js|d\.ts)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
+  }
+}
+
+/** The exports stay as the compiler writes them, so that ES modules see their names; these load all, as they read each. */
+function loadLazily() {
+  for (const file of lazyFiles.map((name) => path.join(dist, name))) {
+    const text = fs.readFileSync(file, "utf8");
+    const lazy = text.replace(/^(?:var|const) (\w+) = (require\("\.[^"]+"\));$/gm, (_line, module, load) => {
+      const used = [...text.matchAll(new RegExp(`\\b${module}\\.(\\w+)`, "g"))].map(([, name]) => name);
+      const getters = [...new Set(used)].map((name) => ` get ${name}() { return ${load}.${name}; }`);
+      return `var ${module} = {${getters.join(",")} };`;
+    });
+    fs.writeFileSync(file, lazy);
   }
 }
 

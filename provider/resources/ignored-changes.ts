@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../client";
+import { InvalidArgumentError } from "../client/errors";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../settings/arguments";
 import { ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
 import { slipOf } from "../settings/nearest-name";

@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { InvalidArgumentError } from "../client";
+import { InvalidArgumentError } from "../client/errors";
 import { keyedContent, type ListKind } from "../settings/list-arguments";
 import { excerpt } from "../settings/text";
 import { namesElement } from "./ignored-changes";

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ConfigurationError, type SettingsClientOptions } from "../client";
+import type { SettingsClientOptions } from "../client";
+import { ConfigurationError } from "../client/errors";
 import { quote } from "../settings/text";
 import { INSTANCE_KEY } from "./configuration";
 import { NAMESPACE, refuseUnknownNames, SETTING_NAMES } from "./known-names";

@@ -1,0 +1,59 @@
+import { execFileSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join, relative, sep } from "node:path";
+import { expect, it } from "vitest";
+
+const load = createRequire(join(process.cwd(), "test", "program.cjs"));
+const dist = dirname(load.resolve("pulumi-email-security"));
+
+function node(...args: readonly string[]): string[][] {
+  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as string[][];
+}
+
+/** Of the package and its dependencies: its own files, and the names of the others. */
+function sorted(files: readonly string[]): { readonly own: readonly string[]; readonly others: string[] } {
+  const own = files.filter((file) => file.startsWith(dist + sep));
+  const others = files.flatMap(
+    (file) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(file)?.[1] ?? [],
+  );
+  return {
+    own: own.map((file) => relative(dist, file).replaceAll(sep, "/")),
+    others: [...new Set(others)].sort(),
+  };
+}
+
+it("a program loads of the package what it uses: neither client nor settings files for a list, nor schemas for single entries", () => {
+  const program = `
+    let before = new Set((require("@pulumi/pulumi"), Object.keys(require.cache)));
+    const loaded = ["AllowDenyEntry", "AllowDenyList"].map((name) => {
+      if (typeof require("pulumi-email-security")[name] !== "function") throw new Error(name);
+      return Object.keys(require.cache).filter((file) => !before.has(file));
+    });
+    console.log(JSON.stringify(loaded));`;
+  const [entry, list] = node("--eval", program).map(sorted);
+  const isOfOtherUse = (file: string): boolean => /^(client\/(?!errors)|files|gitops|plan|tenant)/.test(file);
+
+  expect(entry?.own).toContain("resources/allow-deny-entry.js");
+  expect(entry?.own).not.toContain("settings/arguments.js");
+  expect(list?.own).toContain("settings/list-arguments.js");
+  expect(list?.own.filter(isOfOtherUse)).toEqual([]);
+  expect(entry?.others).toEqual(["leven"]);
+  expect(list?.others).toEqual(["ipaddr.js", "leven", "tldts", "zod"]);
+});
+
+it("all that the package exports is there for programs in ES modules too, each by its name", () => {
+  const program = `
+    import * as all from "pulumi-email-security";
+    import { AllowDenyList, AuthenticationError, getThreats, SettingsClient } from "pulumi-email-security";
+    console.log(JSON.stringify([
+      Object.keys(all).filter((name) => all[name] !== undefined),
+      [AllowDenyList, AuthenticationError, getThreats, SettingsClient].map((one) => one.name),
+    ]));`;
+  const [all, some] = node("--input-type=module", "--eval", program);
+  const exported = Object.keys(load("pulumi-email-security"));
+  expect(all).toEqual(expect.arrayContaining(exported));
+  expect(some).toEqual(["AllowDenyList", "AuthenticationError", "getThreats", "SettingsClient"]);
+  // The package's entry names them one by one.
+  const functions = Object.keys(load(join(dist, "resources", "functions", "index.js")));
+  expect(exported).toEqual(expect.arrayContaining(functions));
+});
