@@ -5,6 +5,7 @@ import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
 import { deletingNow, hearRequests, secondsFor } from "./host-requests";
+import { passPropertiesOn } from "./host-structs";
 import { PartialFailure } from "./lifecycle/lifecycle";
 import {
   fromPulumi,
@@ -19,6 +20,7 @@ import { nameInUrn, type ResourceKind } from "./resource-type";
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const front = frontOf(kind, session);
   hearRequests();
+  passPropertiesOn();
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {

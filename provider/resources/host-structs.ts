@@ -1,0 +1,133 @@
+import { messagesOfHost } from "./dynamic-host";
+import { readStruct, writeStruct } from "./struct-wire";
+
+/*
+ * Pulumi's host of dynamic resources reads and writes properties by google-protobuf's `Struct`, which makes several objects of each
+ * value: of a list of thousands that is most of what a run takes, in time and in memory. So what the host is told from
+ * now on stays as it came until its plain object is asked for, and what it answers is written when it is given. Whatever else
+ * is asked of such a message is asked of what google-protobuf makes of its bytes, and where anything is not as known, that does
+ * all, as before.
+ */
+
+/** The class of google-protobuf's messages that hold properties, as far as the host and the messages around them use it. */
+interface StructClass {
+  new (): Struct;
+  readonly prototype: Struct;
+  fromJavaScript(properties: object): Struct;
+  deserializeBinary(bytes: Uint8Array): Struct;
+  deserializeBinaryFromReader(struct: Struct, reader: Reader): Struct;
+  serializeBinaryToWriter(struct: Struct, writer: Writer): void;
+}
+
+interface Struct {
+  getFieldsMap(isNotMade?: boolean): Fields;
+  toJavaScript(): object;
+  serializeBinary(): Uint8Array;
+}
+
+interface Fields {
+  forEach(each: (value: unknown, name: string) => void): void;
+  set(name: string, value: unknown): void;
+}
+
+type ReaderClass = new (bytes: Uint8Array) => Reader;
+
+interface Reader {
+  nextField(): boolean;
+  isEndGroup(): boolean;
+  skipField(): void;
+  getCursor(): number;
+  getBuffer(): Uint8Array;
+}
+
+interface Writer {
+  writeSerializedMessage(bytes: Uint8Array, start: number, end: number): void;
+}
+
+interface HostMessages {
+  readonly CheckRequest: { deserializeBinary(bytes: Uint8Array): { getOlds(): object } };
+}
+
+const prepared = new WeakSet<object>();
+
+/** Sees to it, once, that the host reads and writes properties so. */
+export function passPropertiesOn(messages: unknown = messagesOfHost()): void {
+  try {
+    const Struct = structOf(messages as HostMessages);
+    if (prepared.has(Struct) || !isAsKnown(Struct)) return;
+    prepared.add(Struct);
+    prepare(Struct);
+  } catch {
+    // As without.
+  }
+}
+
+/** The class that the host's messages are made with: of its own copy of google-protobuf. Throws where there is none. */
+function structOf({ CheckRequest }: HostMessages): StructClass {
+  const empty = CheckRequest.deserializeBinary(Uint8Array.of(0x12, 0)).getOlds();
+  return empty.constructor as StructClass;
+}
+
+/** Whether it writes what is written here, and reads that as it is read here. */
+function isAsKnown(Struct: StructClass): boolean {
+  const sample = { list: ["é", -1.5, null, { "": true }], text: "", map: {} };
+  const written = Struct.fromJavaScript(sample).serializeBinary();
+  const own = writeStruct(sample);
+  if (own === undefined || Buffer.compare(written, own) !== 0) return false;
+  const read = JSON.stringify(Struct.deserializeBinary(own).toJavaScript());
+  return read === JSON.stringify(readStruct(own));
+}
+
+function prepare(Struct: StructClass): void {
+  const { fromJavaScript, deserializeBinaryFromReader, serializeBinaryToWriter } = Struct;
+  const { getFieldsMap, toJavaScript } = Struct.prototype;
+  const unread = new WeakMap<Struct, Unread>();
+  const read = (struct: Struct): void => {
+    const whole = unread.get(struct)?.read();
+    unread.delete(struct);
+    if (whole === undefined) return;
+    const fields = getFieldsMap.call(struct);
+    getFieldsMap.call(whole).forEach((value, name) => {
+      fields.set(name, value);
+    });
+  };
+
+  Struct.deserializeBinaryFromReader = (struct, reader) => {
+    const start = reader.getCursor();
+    while (reader.nextField() && !reader.isEndGroup()) reader.skipField();
+    const bytes = reader.getBuffer().subarray(start, reader.getCursor());
+    const Reader = reader.constructor as ReaderClass;
+    unread.set(struct, {
+      bytes,
+      read: () => deserializeBinaryFromReader.call(Struct, new Struct(), new Reader(bytes)),
+    });
+    return struct;
+  };
+  Struct.fromJavaScript = (properties) => {
+    const bytes = writeStruct(properties);
+    if (bytes === undefined) return fromJavaScript.call(Struct, properties);
+    const struct = new Struct();
+    unread.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes) ?? {}) });
+    return struct;
+  };
+  Struct.serializeBinaryToWriter = (struct, writer) => {
+    const bytes = unread.get(struct)?.bytes;
+    if (bytes === undefined) serializeBinaryToWriter.call(Struct, struct, writer);
+    else writer.writeSerializedMessage(bytes, 0, bytes.length);
+  };
+  Struct.prototype.toJavaScript = function () {
+    const bytes = unread.get(this)?.bytes;
+    return (bytes === undefined ? undefined : readStruct(bytes)) ?? toJavaScript.call(this);
+  };
+  // By this, all code that is generated for the messages gets at what they hold.
+  Struct.prototype.getFieldsMap = function (isNotMade) {
+    read(this);
+    return getFieldsMap.call(this, isNotMade);
+  };
+}
+
+/** What google-protobuf has not been asked to read: its bytes, and how it reads them. */
+interface Unread {
+  readonly bytes: Uint8Array;
+  readonly read: () => Struct;
+}

@@ -1,0 +1,151 @@
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { passPropertiesOn } from "../../../provider/resources/host-structs";
+
+const { CheckRequest, CheckResponse, ErrorResourceInitFailed } = messages;
+const STATICS = ["deserializeBinaryFromReader", "fromJavaScript", "serializeBinaryToWriter"] as const;
+const METHODS = ["getFieldsMap", "toJavaScript"] as const;
+const ENTRIES = { "b.example": "deny: é", "a.example": "allow" };
+const NEWS = { entries: ENTRIES, limit: 0.5, ignore: ["*.example", null, true], __provider: "text" };
+
+/** As google-protobuf does it, before anything is prepared. */
+const written = new CheckRequest()
+  .setUrn("urn")
+  .setOlds(Struct.fromJavaScript({}))
+  .setNews(Struct.fromJavaScript(NEWS))
+  .serializeBinary();
+
+let putBack: () => void;
+beforeEach(() => {
+  const statics = STATICS.map((name) => [name, Struct[name]] as const);
+  const methods = METHODS.map((name) => [name, Struct.prototype[name]] as const);
+  putBack = () => {
+    Object.assign(Struct, Object.fromEntries(statics));
+    Object.assign(Struct.prototype, Object.fromEntries(methods));
+  };
+});
+afterEach(() => putBack());
+
+/** The module is asked anew, for it prepares a class once. */
+async function prepared(of: unknown = messages): Promise<void> {
+  vi.resetModules();
+  (await import("../../../provider/resources/host-structs.ts")).passPropertiesOn(of);
+}
+
+describe("in a host that is known", () => {
+  it("reads a request as it was written, without a message for each value", async () => {
+    const made = vi.spyOn(Struct.prototype, "getFieldsMap");
+    await prepared();
+    made.mockClear();
+    const request = CheckRequest.deserializeBinary(written);
+    expect([request.getUrn(), request.getOlds()?.toJavaScript()]).toEqual(["urn", {}]);
+    expect(JSON.stringify(request.getNews()?.toJavaScript())).toBe(
+      '{"__provider":"text","entries":{"a.example":"allow","b.example":"deny: é"},"ignore":["*.example",null,true],"limit":0.5}',
+    );
+    expect(request.getNews()?.toJavaScript()).not.toBe(request.getNews()?.toJavaScript());
+    expect(made).not.toHaveBeenCalled();
+    made.mockRestore();
+  });
+
+  it("writes an answer byte for byte as before, also where it holds what came with the request", async () => {
+    const before = new CheckResponse().setInputs(Struct.fromJavaScript(NEWS)).serializeBinary();
+    const failed = new ErrorResourceInitFailed().setId("id").setProperties(Struct.fromJavaScript(NEWS));
+    failed.setReasonsList(["it"]);
+    const failure = failed.serializeBinary();
+    await prepared();
+    const answer = new CheckResponse().setInputs(Struct.fromJavaScript(NEWS));
+    expect(Buffer.compare(answer.serializeBinary(), before)).toBe(0);
+    const passedOn = new CheckResponse().setInputs(CheckRequest.deserializeBinary(written).getNews());
+    expect(Buffer.compare(passedOn.serializeBinary(), before)).toBe(0);
+    failed.setProperties(Struct.fromJavaScript(NEWS));
+    expect(Buffer.compare(failed.serializeBinary(), failure)).toBe(0);
+  });
+
+  it("writes what was given, whatever becomes of it before it is sent", async () => {
+    await prepared();
+    const given: Record<string, string> = { a: "before" };
+    const struct = Struct.fromJavaScript(given);
+    given["a"] = "after";
+    expect(struct.toJavaScript()).toEqual({ a: "before" });
+  });
+
+  it.each<[string, (struct: Struct) => unknown]>([
+    ["its fields", (struct) => struct.getFieldsMap().getLength()],
+    [
+      "a field that is deep",
+      (struct) => struct.getFieldsMap().get("entries")?.getStructValue()?.toJavaScript(),
+    ],
+    ["an object", (struct) => struct.toObject()],
+    ["what it is without a field", (struct) => [struct.getFieldsMap().del("entries"), struct.toJavaScript()]],
+    [
+      "its bytes after a change",
+      (struct) => {
+        struct.getFieldsMap().del("limit");
+        return Buffer.from(struct.serializeBinary()).toString("hex");
+      },
+    ],
+  ])("gives whoever asks for %s what google-protobuf gives", async (_what, asked) => {
+    const each = (): unknown[] => {
+      const request = CheckRequest.deserializeBinary(written);
+      return [asked(request.getNews() as Struct), asked(Struct.fromJavaScript(NEWS))];
+    };
+    const before = each();
+    await prepared();
+    expect(each()).toEqual(before);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["what can't be written", () => Struct.fromJavaScript({ a: undefined as never })],
+    ["half a character", () => Struct.fromJavaScript({ a: "\ud800" }).serializeBinary()],
+    [
+      "a key that is none",
+      () => Struct.fromJavaScript(JSON.parse('{ "__proto__": 1, "a": 2 }')).toJavaScript(),
+    ],
+    // A value of a kind that there is none of.
+    [
+      "an unknown kind",
+      () => Struct.deserializeBinary(Uint8Array.of(10, 7, 10, 1, 97, 18, 2, 64, 1)).toJavaScript(),
+    ],
+    ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
+  ])("leaves %s to google-protobuf", async (_what, work) => {
+    const outcome = (): unknown => {
+      try {
+        return work();
+      } catch (error) {
+        return `${error}`;
+      }
+    };
+    const before = outcome();
+    await prepared();
+    expect(outcome()).toEqual(before);
+  });
+});
+
+it.each<[string, unknown]>([
+  ["in no host", undefined],
+  ["in a host without such requests", {}],
+  [
+    "in a host whose properties are another class",
+    {
+      CheckRequest: class {
+        static deserializeBinary = () => new this();
+        getOlds = () => ({});
+      },
+    },
+  ],
+])("changes nothing %s", (_where, of) => {
+  const before = [...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])];
+  passPropertiesOn(of);
+  expect([...STATICS.map((name) => Struct[name]), ...METHODS.map((name) => Struct.prototype[name])]).toEqual(
+    before,
+  );
+});
+
+it("changes nothing where properties are written otherwise", async () => {
+  const { fromJavaScript } = Struct;
+  Struct.fromJavaScript = (properties) => fromJavaScript({ ...(properties as object), more: 1 });
+  const before = Struct.fromJavaScript;
+  await prepared();
+  expect(Struct.fromJavaScript).toBe(before);
+});
