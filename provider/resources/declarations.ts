@@ -1,5 +1,16 @@
 import * as crypto from "node:crypto";
-import { accessSync, appendFileSync, constants, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { type FolderPlace, openOwnFolder } from "../machine/own-folder";
 import { isRunning, thisMachine } from "../machine/processes";
@@ -83,12 +94,15 @@ export class Declarations {
   }
 }
 
+const OPEN_MS = 1_000;
+
 /** A set of texts that the processes of a run share by files of their hashes, one for those that have one parent. */
 class SharedSet {
   readonly #options: DeclarationsOptions;
   readonly #name: string;
   readonly #read = new Map<string, { readonly size: number; readonly hashes: ReadonlySet<string> }>();
   #folder: string | undefined;
+  #open: number | undefined;
 
   constructor(options: DeclarationsOptions, name: string) {
     this.#options = options;
@@ -98,7 +112,7 @@ class SharedSet {
   add(texts: Iterable<string>): void {
     let lines = "";
     for (const text of texts) lines += `${hash(text)}\n`;
-    if (lines !== "") quietly(() => appendFileSync(this.#path(), lines, { mode: 0o600 }));
+    if (lines !== "") quietly(() => writeSync(this.#opened(), lines));
   }
 
   has(text: string): boolean {
@@ -118,6 +132,23 @@ class SharedSet {
     const { size } = stat;
     if (this.#read.get(file)?.size === size) return;
     this.#read.set(file, { size, hashes: new Set(readFileSync(file, "utf8").split("\n")) });
+  }
+
+  /** To be written at its end, and open for a while: what is made of a list of thousands is told one by one. */
+  #opened(): number {
+    // One that another process of the run has taken away at its end is made anew.
+    if (this.#open !== undefined && fstatSync(this.#open).nlink === 0) this.#close();
+    if (this.#open === undefined) {
+      this.#open = openSync(this.#path(), "a", 0o600);
+      setTimeout(() => this.#close(), OPEN_MS).unref();
+    }
+    return this.#open;
+  }
+
+  #close(): void {
+    const open = this.#open;
+    this.#open = undefined;
+    if (open !== undefined) quietly(() => closeSync(open));
   }
 
   #path(): string {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { FolderPlace } from "../../../provider/machine/own-folder";
 import { thisMachine } from "../../../provider/machine/processes";
 import { Declarations, type DeclarationsOptions } from "../../../provider/resources/declarations";
@@ -50,6 +50,37 @@ it("shares it with those that another process started, as the launchers of Pulum
   expect(other.has("deny:evil.example", "tenant")).toBe(true);
   expect(declarations({ run: "2", parent: process.pid }).has("deny:evil.example", "tenant")).toBe(false);
 });
+
+it("goes on where another process of the run has taken the file away at its end", () => {
+  const one = declarations();
+  const other = declarations();
+  one.hold(["ade_1"]);
+  for (const name of readdirSync(folder)) rmSync(join(folder, name));
+  one.hold(["ade_2"]);
+  expect(other.isHeldElsewhere("ade_2")).toBe(true);
+});
+
+it.runIf(process.platform === "linux")(
+  "opens its file once for what it is told one by one, and closes it again",
+  async () => {
+    const descriptors = (): number => readdirSync("/proc/self/fd").length;
+    vi.useFakeTimers();
+    try {
+      const before = descriptors();
+      const one = declarations();
+      for (let at = 0; at < 10; at++) one.hold([`ade_${at}`]);
+      // Its folder stays open.
+      expect(descriptors() - before).toBeLessThanOrEqual(2);
+      const opened = descriptors();
+      vi.advanceTimersByTime(1_000);
+      expect(opened - descriptors()).toBe(1);
+      one.hold(["ade_more"]);
+      expect([descriptors(), declarations().isHeldElsewhere("ade_more")]).toEqual([opened, true]);
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
 
 it("writes hashes only", () => {
   declarations().declare(["deny:evil.example"], "https://a.example canary-key");
