@@ -15,6 +15,11 @@ export function cacheFolder(
   return env["EMAIL_SECURITY_CACHE_DIR"] || join(userCacheFolder(env, platform), "pulumi-email-security");
 }
 
+/** Where Node.js keeps what it compiled, so that a next process starts faster: `NODE_COMPILE_CACHE`, else a folder of ours. */
+export function compiledFolder(env: NodeJS.ProcessEnv): string {
+  return env["NODE_COMPILE_CACHE"] || join(cacheFolder(env), "compiled");
+}
+
 function userCacheFolder(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): string {
   const home = env["HOME"] || env["USERPROFILE"] || homedir();
   if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");

@@ -1,6 +1,6 @@
 import { delimiter, dirname, join, resolve } from "node:path";
 import { buildWay } from "./build-way";
-import { cacheFolder } from "./cache-folder";
+import { cacheFolder, compiledFolder } from "./cache-folder";
 import { EngineOptionError } from "./engine-option-error";
 import { type EngineAttempt, EngineUnavailableError } from "./engine-unavailable-error";
 import { pathKey, pathWay } from "./path-way";
@@ -18,7 +18,7 @@ export interface Engine {
   readonly folder: string;
   /**
    * The environment to run `command` in: with `folder` and the running Node.js first on PATH, so that the hosts run on
-   * it too, and without the CLI's look for updates.
+   * it too, with a folder in which Node.js keeps what it compiled of their packages, and without the CLI's look for updates.
    *
    * @param base what to add to; the process's own environment when left out
    */
@@ -121,7 +121,13 @@ function engineOf({ command, version }: FoundEngine, source: EngineSource): Engi
     environment(base = process.env) {
       const key = pathKey(base);
       const path = [folder, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
-      return { ...base, ...withoutProxyForLoopback(base), [key]: path, PULUMI_SKIP_UPDATE_CHECK: "true" };
+      return {
+        ...base,
+        ...withoutProxyForLoopback(base),
+        [key]: path,
+        NODE_COMPILE_CACHE: compiledFolder(base),
+        PULUMI_SKIP_UPDATE_CHECK: "true",
+      };
     },
   };
 }

@@ -1,6 +1,5 @@
 import module from "node:module";
-import { join } from "node:path";
-import { cacheFolder } from "../engine/cache-folder";
+import { compiledFolder } from "../engine/cache-folder";
 
 /*
  * Imported before all else: Pulumi starts a program and a provider process anew for each command, and half of what a
@@ -8,7 +7,7 @@ import { cacheFolder } from "../engine/cache-folder";
  * NODE_DISABLE_COMPILE_CACHE=1 turns that off, and a Node.js that has its own folder for it keeps that.
  */
 try {
-  module.enableCompileCache(process.env["NODE_COMPILE_CACHE"] ?? join(cacheFolder(process.env), "compiled"));
+  module.enableCompileCache(compiledFolder(process.env));
 } catch {
   // Slower, and no worse.
 }

@@ -437,6 +437,7 @@ function fromThere(removed: ListPlan["removed"], there: KeyedList): ListPlan["re
 
 /** The changes of a list's content, key by key. */
 function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Change[] {
+  if (isSameContent(before, after)) return [];
   const changes: Change[] = [];
   const note = (key: string, change: Change["kind"]): void => {
     changes.push({ property: keyPath(kind.property, key), kind: change, replace: false });
@@ -449,6 +450,15 @@ function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Ch
     if (!Object.hasOwn(after, key)) note(key, "delete");
   }
   return changes;
+}
+
+/** Whether two contents, both in the order of their keys, are the same: most are, and thousands are looked up for nothing. */
+function isSameContent(before: KeyedList, after: KeyedList): boolean {
+  const keys = Object.keys(before);
+  const others = Object.keys(after);
+  return (
+    keys.length === others.length && keys.every((key, at) => key === others[at] && before[key] === after[key])
+  );
 }
 
 function isObserved(observed: unknown): observed is Observed {

@@ -61,13 +61,19 @@ describe("firstOf", () => {
   it("gives an environment in which the CLI finds its hosts and this Node.js", async () => {
     const found = await firstOf([way("path", [], { find: engine })], silent);
     expect(found.folder).toBe(dirname(engine.command));
-    expect(found.environment({ Path: "/usr/bin", OTHER: "kept" })).toEqual({
+    expect(
+      found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" }),
+    ).toEqual({
       OTHER: "kept",
+      EMAIL_SECURITY_CACHE_DIR: "/cache",
+      NODE_COMPILE_CACHE: join("/cache", "compiled"),
       PULUMI_SKIP_UPDATE_CHECK: "true",
       NO_PROXY: "127.0.0.1,localhost",
       no_proxy: "127.0.0.1,localhost",
       Path: [found.folder, dirname(process.execPath), "/usr/bin"].join(delimiter),
     });
+    const own = found.environment({ NODE_COMPILE_CACHE: "/own" });
+    expect(own["NODE_COMPILE_CACHE"]).toBe("/own");
   });
 });
 
