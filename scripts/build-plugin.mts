@@ -28,6 +28,10 @@ export async function buildPlugin(root: string, node: string): Promise<void> {
     bundle: true,
     platform: "node",
     target: `node${node}`,
+    // Pulumi's generated messages hold those of Google, which are slow, and large in memory.
+    alias: {
+      "google-protobuf/google/protobuf/struct_pb.js": `./${join("provider", "plugin", "struct", "struct-messages.ts")}`,
+    },
     // Not the names, which errors tell; to keep them otherwise costs time at each start.
     minifySyntax: true,
     minifyWhitespace: true,

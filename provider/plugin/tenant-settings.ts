@@ -3,7 +3,6 @@ import aliases from "@pulumi/pulumi/proto/alias_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
-import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type DeclaredLists, readDeclaredLists } from "../plan/declared-lists";
 import { dynamicType, nativeType } from "../resources/resource-type";
 import { ENTRIES, keyedContent, MEMBERS } from "../settings/list-arguments";
@@ -55,14 +54,14 @@ export async function constructTenantSettings(
       await Promise.all(registrations.map((list) => registered(engine, list)));
       const outputs = new monitor.RegisterResourceOutputsRequest();
       outputs.setUrn(urn);
-      outputs.setOutputs(new Struct());
+      outputs.setOutputs(structOf({}));
       await asked((done) => engine.registerResourceOutputs(outputs, done));
     })
     .finally(() => engine.close());
   await Promise.race([complete, ending]);
   const answer = new provider.ConstructResponse();
   answer.setUrn(await component);
-  answer.setState(new Struct());
+  answer.setState(structOf({}));
   return answer;
 }
 
@@ -90,7 +89,7 @@ function componentOf(request: ConstructRequest): Registration {
   component.setType(TENANT_SETTINGS_TYPE);
   component.setName(request.getName());
   component.setParent(request.getParent());
-  component.setObject(new Struct());
+  component.setObject(structOf({}));
   component.setDependenciesList(request.getDependenciesList());
   component.setAliasesList(request.getAliasesList());
   component.setAliasspecs(true);

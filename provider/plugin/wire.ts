@@ -1,6 +1,7 @@
-import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import type { Struct as PulumiStruct } from "google-protobuf/google/protobuf/struct_pb.js";
 import type { Properties } from "../resources/front";
-import { fromPulumi, PROVIDER_PROPERTY, toPulumi } from "../resources/pulumi-values";
+import { PROVIDER_PROPERTY } from "../resources/pulumi-values";
+import { Struct } from "./struct/struct-messages";
 
 /** By these Pulumi tells what is no plain object, on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
@@ -8,18 +9,19 @@ const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 const RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e";
 
 /** Properties of a message, as plain data: a secret is its value, and a resource its id. */
-export function propertiesOf(struct: Struct | undefined): Properties {
-  return fromPulumi(unwrapped(rawOf(struct)) as Properties);
+export function propertiesOf(struct: PulumiStruct | undefined): Properties {
+  const { [PROVIDER_PROPERTY]: _provider, ...properties } = rawOf(struct);
+  return mayHoldSigned(struct) ? (unwrapped(properties) as Properties) : properties;
 }
 
 /** Whether properties were made by a dynamic resource, which has its provider in them. */
-export function isOfDynamicResource(struct: Struct | undefined): boolean {
-  return struct?.getFieldsMap().has(PROVIDER_PROPERTY) ?? false;
+export function isOfDynamicResource(struct: PulumiStruct | undefined): boolean {
+  return ownOf(struct)?.mayHold(PROVIDER_PROPERTY) === true && PROVIDER_PROPERTY in rawOf(struct);
 }
 
 /** Whether anything in the properties of a message is secret. */
-export function hasSecrets(struct: Struct | undefined): boolean {
-  return holds(rawOf(struct), isSecret);
+export function hasSecrets(struct: PulumiStruct | undefined): boolean {
+  return mayHoldSigned(struct) && holds(rawOf(struct), isSecret);
 }
 
 /**
@@ -27,10 +29,9 @@ export function hasSecrets(struct: Struct | undefined): boolean {
  *
  * @param asked the properties that they come of: what is secret there is secret here, by its name.
  */
-export function structOf(properties: Properties, asked?: Struct): Struct {
-  const given = Object.entries(toPulumi(properties)).filter(([, value]) => value !== undefined);
-  const marked = withSecretsOf(rawOf(asked), Object.fromEntries(given));
-  return Struct.fromJavaScript(marked as Parameters<typeof Struct.fromJavaScript>[0]);
+export function structOf(properties: Properties, asked?: PulumiStruct): PulumiStruct {
+  const marked = hasSecrets(asked) ? withSecretsOf(rawOf(asked), properties) : properties;
+  return Struct.of(marked) as unknown as PulumiStruct;
 }
 
 /** A value that Pulumi keeps as a secret. */
@@ -38,14 +39,18 @@ export function asSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE]: SECRET, value };
 }
 
-/** Of the messages that are being answered: most are asked for twice, and one of thousands of entries takes its time. */
-const raws = new WeakMap<Struct, Properties>();
+/** As it is in the bundle: the build puts our own in the place of Google's, of which Pulumi's messages tell. */
+function ownOf(struct: PulumiStruct | undefined): Struct | undefined {
+  return struct as unknown as Struct | undefined;
+}
 
-function rawOf(struct: Struct | undefined): Properties {
-  if (struct === undefined) return {};
-  const raw = raws.get(struct) ?? (struct.toJavaScript() as Properties);
-  raws.set(struct, raw);
-  return raw;
+function rawOf(struct: PulumiStruct | undefined): Properties {
+  return ownOf(struct)?.properties() ?? {};
+}
+
+/** Whether there can be a secret or a resource in it: to walk through thousands of entries takes far longer. */
+function mayHoldSigned(struct: PulumiStruct | undefined): boolean {
+  return ownOf(struct)?.mayHold(SIGNATURE) ?? false;
 }
 
 /** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */

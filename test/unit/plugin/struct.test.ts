@@ -1,0 +1,186 @@
+import fc from "fast-check";
+import { BinaryReader, BinaryWriter } from "google-protobuf";
+import { Struct as GoogleStruct, ListValue, Value } from "google-protobuf/google/protobuf/struct_pb.js";
+import { describe, expect, it } from "vitest";
+import { readStruct } from "../../../provider/plugin/struct/read-struct";
+import { Struct } from "../../../provider/plugin/struct/struct-messages";
+import { writeStruct } from "../../../provider/plugin/struct/write-struct";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown";
+
+type Plain = Readonly<Record<string, unknown>>;
+
+/** How Pulumi tells what is no plain object, on the wire. */
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const SECRET = { [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value: "s3cret" };
+const RESOURCE = {
+  [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e",
+  urn: "urn:pulumi:a",
+  id: "7",
+  packageVersion: "",
+};
+const ASSET = { [SIGNATURE]: "c44067f5952c0a294b673a41bacd8c17", hash: "", text: "…" };
+
+const texts = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: "grapheme" }),
+  fc.nat(200).map((length) => "é".repeat(length)),
+);
+const leaves = fc.oneof(
+  texts,
+  fc.double(),
+  fc.boolean(),
+  fc.constantFrom(null, "", 0, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, {}, []),
+  fc.constantFrom(SECRET, RESOURCE, ASSET),
+);
+const keys = fc.oneof(
+  texts,
+  fc.constantFrom("", "7", "constructor", "hasOwnProperty", "toString", "evil.example", "__provider"),
+);
+const properties = fc.dictionary(
+  keys,
+  fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "small" },
+      leaves,
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(keys, tie("value"), { maxKeys: 3 }),
+    ),
+  })).value,
+  { maxKeys: 4 },
+);
+
+const RUNS = { numRuns: 60 };
+
+function byGoogle(map: Plain): Buffer {
+  return Buffer.from(GoogleStruct.fromJavaScript(map as never).serializeBinary());
+}
+
+function readByGoogle(bytes: Uint8Array): unknown {
+  return GoogleStruct.deserializeBinary(bytes).toJavaScript();
+}
+
+describe("properties over the wire", () => {
+  it("are read as Google's own messages read them", () => {
+    fc.assert(
+      fc.property(properties, (map) => {
+        const bytes = byGoogle(map);
+        expect(readStruct(bytes)).toEqual(readByGoogle(bytes));
+      }),
+      RUNS,
+    );
+  });
+
+  it("are written so that Google's read the same, in as many bytes", () => {
+    fc.assert(
+      fc.property(properties, (map) => {
+        const bytes = writeStruct(map);
+        expect(readByGoogle(bytes)).toEqual(readByGoogle(byGoogle(map)));
+        expect(bytes).toHaveLength(byGoogle(map).length);
+      }),
+      RUNS,
+    );
+  });
+
+  it("are the same bytes where their keys are in order", () => {
+    const map = { a: "x".repeat(200), b: { c: [1, -0.5, null, true, false, {}, []], d: "ü" }, e: SECRET };
+    expect(writeStruct(map).toString("hex")).toBe(byGoogle(map).toString("hex"));
+    expect(readStruct(writeStruct(map))).toEqual(map);
+  });
+
+  it("hold what is not known yet as Pulumi's placeholder, and a key that is called so as it is", () => {
+    const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
+    const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
+    expect(readStruct(byGoogle(known))).toEqual(plain);
+    expect(readByGoogle(writeStruct(plain))).toEqual(known);
+  });
+
+  it("leave out what is undefined, and take nothing that is no plain data", () => {
+    expect(readStruct(writeStruct({ a: undefined, b: 1 }))).toEqual({ b: 1 });
+    for (const other of [
+      { a: { b: undefined } },
+      { a: [undefined] },
+      { a: 1n },
+      { a: Symbol("a") },
+      { a: () => 1 },
+    ]) {
+      expect(() => writeStruct(other)).toThrow("can't be told to Pulumi");
+    }
+  });
+
+  it("have a key __proto__ as any other", () => {
+    const map = JSON.parse('{ "__proto__": "deny", "a": { "__proto__": { "b": 1 } } }') as Plain;
+    const read = readStruct(writeStruct(map));
+    expect(Object.keys(read)).toEqual(["__proto__", "a"]);
+    expect(JSON.stringify(read)).toBe(JSON.stringify(map));
+    expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
+  });
+
+  it("have a character in the place of bytes that are no text, and of half a character", () => {
+    const bytes = writeStruct({ a: "abc" });
+    bytes[bytes.indexOf("abc") + 1] = 0xff;
+    expect(readStruct(bytes)).toEqual({ a: "a\ufffdc" });
+    expect(readStruct(writeStruct({ a: "\ud800", b: "x\udc00y" }))).toEqual({ a: "\ufffd", b: "x\ufffdy" });
+  });
+
+  it("may be as long as they like", () => {
+    const map = {
+      a: "é".repeat(40_000),
+      b: { c: "x".repeat(3_000_000) },
+      d: Array.from({ length: 300 }, (_, at) => at),
+    };
+    expect(writeStruct(map).equals(byGoogle(map))).toBe(true);
+    expect(readStruct(writeStruct(map))).toEqual(map);
+  });
+
+  it("may have fields that a later protocol adds", () => {
+    const writer = new BinaryWriter();
+    writer.writeInt32(9, 300);
+    writer.beginSubMessage(1);
+    writer.writeString(7, "later");
+    writer.writeString(1, "key");
+    writer.beginSubMessage(2);
+    writer.writeDouble(11, 1);
+    writer.writeFixed32(12, 1);
+    writer.writeString(3, "text");
+    writer.endSubMessage(2);
+    writer.endSubMessage(1);
+    expect(readStruct(Buffer.from(writer.getResultBuffer()))).toEqual({ key: "text" });
+  });
+
+  it("are refused when they are cut off, wherever, or a value is of no kind", () => {
+    const bytes = writeStruct({ a: "x", b: [1, { c: null }] });
+    const whole = bytes.indexOf("b") - 4;
+    for (let length = 1; length < bytes.length; length++) {
+      if (length === whole) continue;
+      expect(() => readStruct(bytes.subarray(0, length)), String(length)).toThrow(/cut off/);
+    }
+    const none = new GoogleStruct();
+    none.getFieldsMap().set("a", new Value());
+    expect(() => readStruct(Buffer.from(none.serializeBinary()))).toThrow("of no kind");
+    const list = new ListValue();
+    list.addValues(new Value());
+    const inList = new GoogleStruct();
+    inList.getFieldsMap().set("a", new Value().setListValue(list));
+    expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("of no kind");
+  });
+});
+
+describe("the message", () => {
+  it("is read from a message and written to one by the same calls as Google's", () => {
+    const writer = new BinaryWriter();
+    writer.writeString(1, "before");
+    writer.writeMessage(2, Struct.of({ a: "b" }), Struct.serializeBinaryToWriter);
+    writer.writeMessage(3, Struct.of({}), Struct.serializeBinaryToWriter);
+    writer.writeString(4, "after");
+    const reader = new BinaryReader(writer.getResultBuffer());
+    const [first, second] = [Struct.of({ x: 1 }), Struct.of({ x: 1 })];
+    const found: unknown[] = [];
+    while (reader.nextField()) {
+      if (reader.getFieldNumber() === 2) reader.readMessage(first, Struct.deserializeBinaryFromReader);
+      else if (reader.getFieldNumber() === 3) reader.readMessage(second, Struct.deserializeBinaryFromReader);
+      else found.push(reader.readString());
+    }
+    expect([first.properties(), second.properties(), found]).toEqual([{ a: "b" }, {}, ["before", "after"]]);
+    expect([first.mayHold("b"), first.mayHold("c")]).toEqual([true, false]);
+  });
+});
