@@ -29,6 +29,14 @@ import {
 } from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
 
+/** What a session has that is not a process's own. */
+export interface SessionOptions {
+  /** Default: that of the process. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Whether the run has no other provider process, with which it would share what the program declares. Default: false. */
+  readonly isAlone?: boolean;
+}
+
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
  * provider instance, so it knows one tenant; all its resources share it.
@@ -39,13 +47,8 @@ export class ProviderSession implements Session {
   readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
   readonly #managed: Declaration[] = [];
-  readonly sameTenant = new SameTenant({
-    environment: process.env,
-    instance: () => instanceName(this.#config),
-    keyFrom: () => keySource(this.#config, process.env),
-    ownDomains: () => this.ownDomains(),
-    say: (sentence) => this.say(sentence),
-  });
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly sameTenant: SameTenant;
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
@@ -56,13 +59,27 @@ export class ProviderSession implements Session {
    * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
    * @param tell tells a sentence to the person at the terminal.
    */
-  constructor(engine: string | undefined, tell: (sentence: string) => void) {
+  constructor(
+    engine: string | undefined,
+    tell: (sentence: string) => void,
+    { environment = process.env, isAlone = false }: SessionOptions = {},
+  ) {
     this.#tell = tell;
+    this.#environment = environment;
+    this.sameTenant = new SameTenant({
+      environment,
+      instance: () => instanceName(this.#config),
+      keyFrom: () => keySource(this.#config, environment),
+      ownDomains: () => this.ownDomains(),
+      say: (sentence) => this.say(sentence),
+    });
     this.#declarations = new Declarations({
-      folders: [
-        { parent: cacheFolder(process.env), name: "declared" },
-        { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
-      ],
+      folders: isAlone
+        ? []
+        : [
+            { parent: cacheFolder(environment), name: "declared" },
+            { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
+          ],
       run: `${engine?.replace(/\W/g, "-")}`,
       parent: process.ppid,
     });
@@ -126,16 +143,16 @@ export class ProviderSession implements Session {
   }
 
   ownDomains(): OwnDomains {
-    this.#ownDomains ??= readOwnDomains(this.#config, process.env);
+    this.#ownDomains ??= readOwnDomains(this.#config, this.#environment);
     return this.#ownDomains;
   }
 
   tenant(): string | undefined {
-    return tenantIdentity(this.#config, process.env);
+    return tenantIdentity(this.#config, this.#environment);
   }
 
   onlyRemoves(): OnlyRemoves | undefined {
-    this.#limit ??= { onlyRemoves: onlyRemovesOf(readPlanFile(process.env) ?? {}) };
+    this.#limit ??= { onlyRemoves: onlyRemovesOf(readPlanFile(this.#environment) ?? {}) };
     return this.#limit.onlyRemoves;
   }
 
@@ -151,7 +168,7 @@ export class ProviderSession implements Session {
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
   #configured(): SettingsClientOptions | undefined {
     try {
-      return readConfiguration(this.#config, process.env);
+      return readConfiguration(this.#config, this.#environment);
     } catch {
       return undefined;
     }
@@ -159,9 +176,9 @@ export class ProviderSession implements Session {
 
   /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
   #connected(): Connected {
-    const settings = readConfiguration(this.#config, process.env);
+    const settings = readConfiguration(this.#config, this.#environment);
     if (JSON.stringify(this.#current?.settings) !== JSON.stringify(settings)) {
-      const client = connectedClient(settings, process.env, this.#cancelled.signal);
+      const client = connectedClient(settings, this.#environment, this.#cancelled.signal);
       this.#current = { settings, client, tenant: new Tenant({ client }) };
     }
     return this.#current as Connected;
@@ -169,7 +186,8 @@ export class ProviderSession implements Session {
 
   /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
   #reviewedPlan(host: string): ReviewedPlan | undefined {
-    if (this.#reviewed?.host !== host) this.#reviewed = { host, plan: readReviewedPlan(process.env, host) };
+    if (this.#reviewed?.host !== host)
+      this.#reviewed = { host, plan: readReviewedPlan(this.#environment, host) };
     return this.#reviewed.plan;
   }
 }

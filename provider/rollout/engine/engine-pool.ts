@@ -27,7 +27,7 @@ export class EnginePool {
     try {
       return await engine.up(request, signal);
     } finally {
-      if (this.#isClosed || engine.isDead || engine.tenants >= TENANTS_A_PROCESS) {
+      if (this.#isClosed || engine.isDead || engine.isSpent || engine.tenants >= TENANTS_A_PROCESS) {
         this.#all.delete(engine);
         engine.end();
       } else {
@@ -60,6 +60,8 @@ class EngineProcess {
   readonly #child: ChildProcess;
   tenants = 0;
   isDead = false;
+  /** Whether it may serve no other tenant. */
+  isSpent = false;
 
   constructor(environment: NodeJS.ProcessEnv) {
     this.#child = fork(join(__dirname, "engine-process.js"), [], {
@@ -90,7 +92,10 @@ class EngineProcess {
         signal.removeEventListener("abort", cancel);
         resolve(result);
       };
-      const hear = ({ result }: FromEngineProcess): void => settle(result);
+      const hear = ({ result, isSpent }: FromEngineProcess): void => {
+        this.isSpent = isSpent;
+        settle(result);
+      };
       const died = (): void => settle(endedInside(request.stack, child.exitCode, child.signalCode));
       child.on("message", hear);
       child.once("exit", died);

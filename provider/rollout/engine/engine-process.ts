@@ -6,6 +6,7 @@ import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-pla
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
+import { ServedProvider } from "./served-provider";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /*
@@ -20,7 +21,7 @@ const GRACE_MS = 15_000;
 
 process.on("message", (message: ToEngineProcess) => {
   if (message.kind === "cancel") current?.cancel();
-  else void up(message.request).then((result) => tell({ kind: "result", result }));
+  else void up(message.request).then((ended) => tell({ kind: "result", ...ended }));
 });
 process.on("disconnect", () => {
   // Whoever wanted the result is gone, and with it every permit to write.
@@ -39,7 +40,17 @@ function tell(message: FromEngineProcess): void {
   if (process.connected) process.send?.(message);
 }
 
-async function up(request: UpRequest): Promise<UpResult> {
+/** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host of them where only that will do. */
+async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
+  if (request.front !== "dynamic") return { result: await upWith(request), isSpent: false };
+  const provider = await ServedProvider.start(request.environment);
+  const result = await upWith({ ...request, environment: provider.environment });
+  const isSpent = provider.end();
+  const isAgain = !result.ok && provider.isForeign && !isSpent && process.connected;
+  return { result: isAgain ? await upWith(request) : result, isSpent };
+}
+
+async function upWith(request: UpRequest): Promise<UpResult> {
   const { stack, folder, environment, resource, today, front } = request;
   const command = new EngineCommand(request);
   current = command;

@@ -49,4 +49,6 @@ export type ToEngineProcess =
 export interface FromEngineProcess {
   readonly kind: "result";
   readonly result: UpResult;
+  /** Whether something of this tenant is still under way there, beside which no other tenant is to be served. */
+  readonly isSpent: boolean;
 }

@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { ensureEngine } from "../../provider/engine";
+import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
+import type { UpResult } from "../../provider/rollout/engine/up-request";
+import { built } from "../support/built";
+import { Fleet, keyVariable } from "../support/fleet";
+
+/*
+ * A rollout's engine has the provider of dynamic resources in its own process, which serves one tenant after the other: what it
+ * leaves in the state, and that it leaves nothing of one tenant to the next.
+ */
+
+let fleet: Fleet;
+let pool: EnginePool;
+let engine: Awaited<ReturnType<typeof ensureEngine>>;
+/** Called at each write. */
+let atWrite: (() => void) | undefined;
+
+const STARTED = "started.txt";
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 2,
+    sandbox: {
+      intercept({ method }) {
+        if (method === "POST") atWrite?.();
+        return undefined;
+      },
+    },
+  });
+  // Each process of Node.js writes down what it is.
+  const recorder = join(fleet.folder, "recorder.cjs");
+  const file = JSON.stringify(join(fleet.folder, STARTED));
+  await fleet.write(
+    "recorder.cjs",
+    `require("fs").appendFileSync(${file}, process.execArgv.concat(process.argv.slice(1)).join(" ") + "\\n");`,
+  );
+  fleet.environment["NODE_OPTIONS"] = `--require ${recorder}`;
+  engine = await ensureEngine();
+  const { EnginePool: Pool } = (await import(
+    built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
+  )) as { readonly EnginePool: typeof EnginePool };
+  pool = new Pool({
+    ...fleet.environment,
+    ...Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""])),
+  });
+});
+afterAll(async () => {
+  pool?.close();
+  await fleet?.[Symbol.asyncDispose]();
+});
+beforeEach(async () => {
+  await fleet.write(STARTED, "");
+  fleet.take();
+});
+
+/** How many processes began: those that run the engine, and Pulumi's hosts of dynamic resources. */
+function started(): { readonly engines: number; readonly hosts: number } {
+  const lines = readFileSync(join(fleet.folder, STARTED), "utf8").split("\n");
+  const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
+  return { engines: count("engine-process.js"), hosts: count("dynamic-provider") };
+}
+
+async function up(name: string, environment: Readonly<Record<string, string>>): Promise<UpResult> {
+  const own = Object.entries(fleet.environment).filter(([variable]) => !/^(T\d_KEY|EMAIL_)/.test(variable));
+  const request = {
+    stack: name,
+    isThere: false,
+    mayBePending: false,
+    resource: name,
+    front: "dynamic" as const,
+    settings: `settings/${name}.yaml`,
+    today: "2026-11-23",
+    folder: fleet.folder,
+    command: engine.command,
+    version: engine.version,
+    environment: {
+      ...(Object.fromEntries(own) as Record<string, string>),
+      EMAIL_SECURITY_BASE_URL: fleet.sandbox.url,
+      ...environment,
+    },
+  };
+  return await pool.up(request, new AbortController().signal);
+}
+
+const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[keyVariable(name)] ?? "" });
+
+/** A stack's resources as the state has them, but for what the engine makes up anew or writes of each program. */
+async function resourcesOf(name: string): Promise<unknown> {
+  const text = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).replaceAll(name, "NAME");
+  const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: { urn: string }[] } } })
+    .checkpoint.latest;
+  return resources
+    .map((resource) => {
+      const made = ["modified", "created", "stackTrace", "sourcePosition"];
+      const told = Object.entries(resource).filter(([property]) => !made.includes(property));
+      const plain = JSON.stringify(Object.fromEntries(told));
+      return plain.replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{22}/g, "UUID");
+    })
+    .sort();
+}
+
+it("leaves in the state what a person's own `pulumi up` does, and starts no other process", async () => {
+  await fleet.pulumi("t1", "stack", "init").ended;
+  for (const baseline of [["one.example"], ["one.example", "two.example"]]) {
+    await fleet.baseline(baseline);
+    const own = await fleet.pulumi("t1", "up", "--yes", "--skip-preview", "--refresh").ended;
+    expect(own.code, own.output).toBe(0);
+    await fleet.write(STARTED, "");
+    expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
+    expect(started().hosts).toBe(0);
+    expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+    expect(await resourcesOf("t0")).toEqual(await resourcesOf("t1"));
+  }
+});
+
+it("knows no key of the tenant before", async () => {
+  const result = await up("t1", {});
+  expect(result).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("API key of the tenant is not configured"),
+  });
+  expect(fleet.take()).toEqual([]);
+  // In the process that had the other's.
+  expect(started()).toEqual({ engines: 0, hosts: 0 });
+});
+
+it("does nothing more for a tenant whose engine is killed, and serves no other tenant where something is under way", async () => {
+  await fleet.baseline(["one.example", "two.example", "three.example"]);
+  atWrite = () => {
+    atWrite = undefined;
+    for (const { id, command } of fleet.processes())
+      if (/\bup\b.*--stack t0/.test(command)) process.kill(id, "SIGKILL");
+  };
+  expect(await up("t0", keyOf("t0"))).toMatchObject({
+    ok: false,
+    message: expect.stringContaining("SIGKILL"),
+  });
+  const writes = fleet.take().filter(({ method }) => method !== "GET");
+  expect(writes).toHaveLength(1);
+  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
+  expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t1")).toEqual([]);
+});
+
+it("leaves a stack to Pulumi's own host where it holds a resource of another package", async () => {
+  const gone = join(fleet.folder, "gone");
+  const state = await fleet.pulumi("t1", "stack", "export").ended;
+  const exported = JSON.parse(state.stdout) as { deployment: { resources: Record<string, unknown>[] } };
+  const list = exported.deployment.resources.find(({ id }) => id === "vip-list");
+  const provider = `exports.handler = () => ({ read: async (id, props) => ({ id, props }), delete: async () => require("fs").writeFileSync(${JSON.stringify(gone)}, "") })`;
+  const properties = { __provider: provider };
+  const foreign = {
+    ...list,
+    urn: "urn:pulumi:t1::fleet::pulumi-nodejs:dynamic/other:Thing::thing",
+    ...{ type: "pulumi-nodejs:dynamic/other:Thing", id: "a-thing", inputs: properties, outputs: properties },
+    ...{ parent: undefined, propertyDependencies: {} },
+  };
+  exported.deployment.resources.push(foreign);
+  await fleet.write("state.json", JSON.stringify(exported));
+  const imported = await fleet.pulumi("t1", "stack", "import", "--file", "state.json").ended;
+  expect(imported.code, imported.output).toBe(0);
+  await fleet.write(STARTED, "");
+  expect(await up("t1", keyOf("t1"))).toEqual({ ok: true });
+  expect(started().hosts).toBeGreaterThan(0);
+  expect(await fleet.read("gone")).toBe("");
+  expect(await resourcesOf("t1")).not.toContainEqual(expect.stringContaining("a-thing"));
+});
