@@ -1,7 +1,9 @@
+import "../../resources/compile-cache";
 import { ComponentResource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
 import { TenantSettings } from "../../gitops/tenant-settings";
 import { withoutColour } from "../../plan/pulumi";
+import { keepCompiled } from "../../resources/compile-cache";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { CliError, EngineCommand } from "./engine-command";
@@ -14,6 +16,8 @@ import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./
  * that no error and no value of one can get to another: Pulumi's SDK tells what nobody caught to all programs of a process.
  * It ends with the process that started it.
  */
+
+keepCompiled();
 
 let current: EngineCommand | undefined;
 /** Longer than the CLI takes to end what it is at when it is asked to. */
