@@ -6,7 +6,7 @@ import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
-import { traced, withoutTraces } from "./traces";
+import { briefTraces } from "./traces";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
 export interface AllowDenyListEntryArgs {
@@ -81,13 +81,13 @@ export class AllowDenyList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("allowDenyList"),
     };
-    const limit = withoutTraces(opts);
+    const traces = briefTraces(opts);
     try {
       super(dynamicType("AllowDenyList"), name, properties, opts);
     } catch (error) {
-      throw traced(error, limit);
+      throw traces.of(error);
     } finally {
-      Error.stackTraceLimit = limit;
+      traces.end();
     }
   }
 }

@@ -4,7 +4,7 @@ import { checkInProgram } from "./in-program";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
-import { traced, withoutTraces } from "./traces";
+import { briefTraces } from "./traces";
 
 /** The arguments of a {@link VipEmployee}. */
 export interface VipEmployeeArgs {
@@ -64,13 +64,13 @@ export class VipEmployee extends pulumi.CustomResource {
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: shell("vipEmployee"),
     };
-    const limit = withoutTraces(opts);
+    const traces = briefTraces(opts);
     try {
       super(dynamicType("VipEmployee"), name, properties, opts);
     } catch (error) {
-      throw traced(error, limit);
+      throw traces.of(error);
     } finally {
-      Error.stackTraceLimit = limit;
+      traces.end();
     }
   }
 }

@@ -6,7 +6,7 @@ import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
-import { traced, withoutTraces } from "./traces";
+import { briefTraces } from "./traces";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
 export interface VipListMemberArgs {
@@ -61,13 +61,13 @@ export class VipList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("vipList"),
     };
-    const limit = withoutTraces(opts);
+    const traces = briefTraces(opts);
     try {
       super(dynamicType("VipList"), name, properties, opts);
     } catch (error) {
-      throw traced(error, limit);
+      throw traces.of(error);
     } finally {
-      Error.stackTraceLimit = limit;
+      traces.end();
     }
   }
 }

@@ -37,6 +37,10 @@ it("keeps a resource's state small: at most 1,300 bytes, of which the shell, a c
     expect(sizeOf(resource), resource.type).toBeLessThanOrEqual(1_300);
     expect(Buffer.byteLength(String(resource.inputs?.["__provider"]))).toBeLessThanOrEqual(250);
     expect(resource.inputs?.["__provider"]).toBe(resource.outputs?.["__provider"]);
+    // Its place in the program, and nothing of what runs the program.
+    expect(resource.stackTrace).toEqual([
+      { sourcePosition: expect.stringMatching(/^project:\/\/\/index\.ts#\d+,\d+$/) },
+    ]);
   }
   expect(resources.map(({ inputs }) => inputs?.["__provider"]).sort()).toEqual(
     [shell("allowDenyEntry"), shell("vipEmployee")].sort(),

@@ -42,6 +42,22 @@ describe("a resource in a program", () => {
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
 
+  it("tells the place with the program's own frames, and none of what runs it", () => {
+    const places: (string | undefined)[][] = [];
+    Error.prepareStackTrace = (error, frames) => {
+      if (frames.length > 0) places.push(frames.map((frame) => frame.getFileName() ?? undefined));
+      return [String(error), ...frames.map((frame) => `    at ${frame}`)].join("\n");
+    };
+    const prepare = Error.prepareStackTrace;
+    const inFunction = (): unknown => new VipList("one", { members: {} });
+    inFunction();
+    const files = places[0]?.map((file) => file?.replace(/.*[\\/]/, ""));
+    const pulumis = Array.from({ length: 4 }, () => "resource.js");
+    expect(files?.slice(0, 7)).toEqual([...pulumis, "vip-list.js", "traces.test.ts", "traces.test.ts"]);
+    expect(places[0]?.filter((file) => file === undefined || file.startsWith("node:"))).toEqual([]);
+    expect(Error.prepareStackTrace).toBe(prepare);
+  });
+
   it("has those that Pulumi notes for each property where somebody looks for promises that never end", () => {
     process.env["PULUMI_DEBUG_PROMISE_LEAKS"] = "true";
     const [, make] = MADE[0] as (typeof MADE)[0];
