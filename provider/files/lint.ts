@@ -61,15 +61,16 @@ const SOON_DAYS = 30;
 
 /** Entries that lie below another: needless ones, and exceptions. */
 function coveredFindings({ entries }: Settings): Finding[] {
+  // Most of a long list lie below none that could be declared: only what others lie below is looked for.
+  const below = entries.filter((entry) => domainsAbove(entry).length > 0);
+  const asked = new Set(below.flatMap(domainsAbove));
+  if (asked.size === 0) return [];
   const domains = new Map<string, DeclaredEntry>();
-  for (const entry of entries)
-    if (entry.entryType === "domain") domains.set(scoped(entry, entry.value), entry);
-  const findings: Finding[] = [];
   for (const entry of entries) {
-    const found = coveredFinding(entry, domains);
-    if (found !== undefined) findings.push(found);
+    if (entry.entryType === "domain" && asked.has(entry.value))
+      domains.set(scoped(entry, entry.value), entry);
   }
-  return findings;
+  return below.map((entry) => coveredFinding(entry, domains)).filter((found) => found !== undefined);
 }
 
 function coveredFinding(

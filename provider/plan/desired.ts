@@ -85,7 +85,7 @@ export function desiredOf(
       kind,
       resource: name,
       isWhole: true,
-      declared: Object.fromEntries(declared.map(({ key, text }) => [key, text])),
+      declared: Object.fromEntries(textsOf(declared)),
       known: before?.content,
       isNew: before?.isThere === false,
       ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
@@ -93,7 +93,7 @@ export function desiredOf(
       ...(before?.fingerprint === undefined ? {} : { fingerprint: before.fingerprint }),
       options: settings.lists[name] ?? {},
       section: name,
-      about: new Map(declared.map((one) => [one.key, one])),
+      about: aboutOf(declared),
     };
   };
   return {
@@ -104,6 +104,16 @@ export function desiredOf(
     tenantDomains: settings.tenantDomains,
     rules: settings.rules,
   };
+}
+
+function* textsOf(declared: readonly (DeclaredEntry | DeclaredVip)[]): Generator<readonly [string, string]> {
+  for (const { key, text } of declared) yield [key, text];
+}
+
+function aboutOf(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredList["about"] {
+  const about = new Map<string, DeclaredEntry | DeclaredVip>();
+  for (const one of declared) about.set(one.key, one);
+  return about;
 }
 
 /** What kind of list it is, for the rules that all lists share. */
@@ -123,12 +133,21 @@ export function hashOfDesired({ lists, rules, expired }: Desired): string {
 
 /** All that is declared of a list, for the digest. */
 function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const said = Array.from(
-    about,
-    ([key, { ticket, owner, approvedBy, expires }]) => [key, [ticket, owner, approvedBy, expires]] as const,
-  );
+  const said = Array.from(about, ([key, one]) => [key, saidOf(one)] as const);
   return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
 }
+
+function saidOf({
+  ticket,
+  owner,
+  approvedBy,
+  expires,
+}: DeclaredEntry | DeclaredVip): readonly (string | undefined)[] {
+  const said = [ticket, owner, approvedBy, expires];
+  return said.every((one) => one === undefined) ? NOTHING_SAID : said;
+}
+
+const NOTHING_SAID = [undefined, undefined, undefined, undefined];
 
 function sorted(object: object): unknown[] {
   return inOrder(Object.entries(object));
