@@ -370,31 +370,6 @@ export class Comparison {
     return shown;
   }
 
-  /** The allow/deny list as it would be. */
-  listedAfter(): ListedEntry[] {
-    const listed = new Map<string, ListedEntry>();
-    const gone = new Set(
-      this.bare.filter(({ kind, sign }) => kind === "entry" && sign === "remove").map(({ key }) => key),
-    );
-    const take = (key: string, text: string): void => {
-      const entry = readEntry(key, text);
-      if (entry !== undefined) listed.set(key, entry);
-    };
-    const lists = this.#desired.lists.filter(({ kind }) => kind === "entry");
-    for (const [key, [row]] of this.#observed.entries) {
-      // As it is declared, where it is.
-      const text = lists.findLast(({ declared }) => Object.hasOwn(declared, key))?.declared[key];
-      if (text !== undefined) take(key, text);
-      else if (row !== undefined && !gone.has(key)) take(key, textOfEntry(row));
-    }
-    for (const { declared } of lists) {
-      for (const key of Object.keys(declared)) {
-        if (!this.#observed.entries.has(key)) take(key, declared[key] ?? "");
-      }
-    }
-    return [...listed.values()];
-  }
-
   /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */
   unmanaged(): Unmanaged[] {
     const ignored = this.#desired.lists.map(

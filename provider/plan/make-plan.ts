@@ -10,6 +10,7 @@ import { beginsAllow } from "./alarm";
 import { type Desired, hashOfDesired } from "./desired";
 import { judgeOf } from "./judge-change";
 import { Comparison } from "./list-comparison";
+import { listedAfter } from "./listed-after";
 import type { Observed } from "./observed";
 import {
   type Alarm,
@@ -71,7 +72,7 @@ export function makePlan({
   const comparison = new Comparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
   const { bare, guards } = comparison;
-  const listed = comparison.listedAfter();
+  const listed = listedAfter(desired, observed, bare);
   const backtest = mail.backtest(
     listed,
     bare.filter(
