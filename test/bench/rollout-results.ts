@@ -87,8 +87,8 @@ function msATenant(rows: readonly RolloutMeasurement[]): number {
 
 const EXPLANATION = `Written by \`npm run bench:rollouts -- --write\`. A rollout is \`email-security rollout --yes\` as a
 command, from its start to its end: keys, state and lists of all tenants are read, and what differs is changed through the
-engine. The readings alone are of all lists, by as many at once, in a process of their own. The loop is \`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a plain JavaScript
-program. Memory is the most that all processes together held (proportional set size), without the sandbox.`;
+engine. The readings alone are those of all lists, by as many at once, by a process of their own. The loop is
+\`xargs -P N pulumi up --yes --skip-preview --refresh\` over the same stacks, with a plain JavaScript program. Memory is the most that all processes together held (proportional set size), without the sandbox.`;
 
 function resultTable(measurements: readonly RolloutMeasurement[]): string {
   const rows = measurements
