@@ -1,3 +1,4 @@
+import { collectSoon } from "../machine/collected-soon";
 import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { Rollouts } from "../rollout/rollouts";
 import type { Purpose } from "../rollout/which-rollout";
@@ -18,6 +19,7 @@ export async function withRollouts(
   const { RolloutCommands } = await import("../rollout/commands.js");
   const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
   const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  collectSoon();
   const rollouts = await Opened.open({
     database: place,
     commands: new RolloutCommands(database, programName()),
