@@ -25,6 +25,7 @@ export function mailEvidence(base: EvidenceBase): MailEvidence {
 /** No evidence at all, and why. */
 export function withoutEvidence(until: string, why: string, days = 0): MailEvidence {
   return {
+    isNone: true,
     summary: { days, threats: 0, reports: 0, until, complete: false, missing: [why] },
     mailboxes: [],
     of: () => undefined,

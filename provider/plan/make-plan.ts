@@ -29,6 +29,8 @@ import { type Accepting, otherTenantGuards, untoldTenant } from "./same-tenant";
 
 /** What the tenant's mail says, where it was asked. */
 export interface MailEvidence {
+  /** Whether there is none at all, so that it is asked about nothing. Default: false. */
+  readonly isNone?: boolean;
   readonly summary: EvidenceSummary;
   /** Mailboxes that it shows as the tenant's own: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
@@ -72,7 +74,7 @@ export function makePlan({
   const comparison = new Comparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
   const { bare, guards } = comparison;
-  const listed = listedAfter(desired, observed, bare);
+  const listed = mail.isNone === true ? [] : listedAfter(desired, observed, bare);
   const backtest = mail.backtest(
     listed,
     bare.filter(

@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { readSettings } from "../../../provider/files/read-settings";
+import { desiredOf } from "../../../provider/plan/desired";
+import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { type MailEvidence, makePlan } from "../../../provider/plan/make-plan";
+import { observedFrom } from "../../../provider/plan/observed";
+
+it("asks mail that was not read about nothing, and says the same as of mail that tells nothing", () => {
+  const at = "2026-11-21T00:00:00.000Z";
+  const text = "version: 1\nallow: [partner.example]\ndeny: [evil.example]\n";
+  const settings = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
+  const planWith = (mail: MailEvidence) =>
+    makePlan({
+      desired: desiredOf(settings, undefined),
+      observed: observedFrom(at, [], []),
+      tenant: { host: "host", name: "x" },
+      source: { kind: "files", files: ["x.yaml"] },
+      mail,
+    });
+  const none = withoutEvidence(at, "not asked");
+  const asked: number[] = [];
+  const backtest: MailEvidence["backtest"] = (entries) => {
+    asked.push(entries.length);
+    return undefined;
+  };
+  expect(planWith({ ...none, backtest })).toEqual(planWith({ ...none, isNone: false, backtest }));
+  expect(asked).toEqual([0, 2]);
+});
