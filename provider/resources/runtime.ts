@@ -1,5 +1,6 @@
 import "../settings/node-version";
 import "./sdk-version";
+import "../machine/small-heap";
 import type { dynamic } from "@pulumi/pulumi";
 import { keepCompiled } from "./compile-cache";
 import { dynamicFront } from "./dynamic-front";

@@ -29,7 +29,7 @@ export function writeStruct(properties: object): Uint8Array | undefined {
 
 const NOT_PLAIN = new Error("this is no plain value");
 
-/** The number of a field with how it is written: as a varint, as eight bytes, or with its length before it. */
+/** The number of a field with how it is written: in as few bytes as it takes, in eight, or with its length before it. */
 const FIELD = 0x0a;
 const KEY = 0x0a;
 const VALUE = 0x12;
