@@ -5,6 +5,7 @@ import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.j
 import { guardProcess } from "../resources/provider-process";
 import type { ProviderService } from "./provider-service";
 import { rpcs } from "./rpcs";
+import { spareMemory } from "./spare-memory";
 
 /*
  * The plugin's program. The engine starts it with its own address as the last argument, reads the port from the first line
@@ -28,5 +29,6 @@ server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port
 
 async function loadService(): Promise<ProviderService> {
   const { ProviderService } = await import("./provider-service.js");
+  spareMemory();
   return new ProviderService(process.argv.slice(2).at(-1));
 }
