@@ -1,5 +1,6 @@
 import { messagesOfHost } from "./dynamic-host";
-import { readStruct, writeStruct } from "./struct-wire";
+import { readStruct } from "./struct/read-struct";
+import { writeStruct } from "./struct/write-struct";
 
 /*
  * Pulumi's host of dynamic resources reads and writes properties by google-protobuf's `Struct`, which makes several objects of each
@@ -70,10 +71,10 @@ function structOf({ CheckRequest }: HostMessages): StructClass {
 
 /** Whether it writes what is written here, and reads that as it is read here. */
 function isAsKnown(Struct: StructClass): boolean {
-  const sample = { list: ["é", -1.5, null, { "": true }], text: "", map: {} };
+  const sample = { list: ["é", -1.5, null, { "": true }], map: {}, text: "" };
   const written = Struct.fromJavaScript(sample).serializeBinary();
   const own = writeStruct(sample);
-  if (own === undefined || Buffer.compare(written, own) !== 0) return false;
+  if (Buffer.compare(written, own) !== 0) return false;
   const read = JSON.stringify(Struct.deserializeBinary(own).toJavaScript());
   return read === JSON.stringify(readStruct(own));
 }
@@ -104,10 +105,10 @@ function prepare(Struct: StructClass): void {
     return struct;
   };
   Struct.fromJavaScript = (properties) => {
-    const bytes = writeStruct(properties);
+    const bytes = orNone(() => writeStruct(properties as Readonly<Record<string, unknown>>));
     if (bytes === undefined) return fromJavaScript.call(Struct, properties);
     const struct = new Struct();
-    unread.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes) ?? {}) });
+    unread.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes)) });
     return struct;
   };
   Struct.serializeBinaryToWriter = (struct, writer) => {
@@ -117,7 +118,8 @@ function prepare(Struct: StructClass): void {
   };
   Struct.prototype.toJavaScript = function () {
     const bytes = unread.get(this)?.bytes;
-    return (bytes === undefined ? undefined : readStruct(bytes)) ?? toJavaScript.call(this);
+    const properties = bytes === undefined ? undefined : orNone(() => readStruct(bytes));
+    return properties ?? toJavaScript.call(this);
   };
   // By this, all code that is generated for the messages gets at what they hold.
   Struct.prototype.getFieldsMap = function (isNotMade) {
@@ -130,4 +132,13 @@ function prepare(Struct: StructClass): void {
 interface Unread {
   readonly bytes: Uint8Array;
   readonly read: () => Struct;
+}
+
+/** What can't be read or written so, google-protobuf reads, writes or refuses in its own way. */
+function orNone<Made>(make: () => Made): Made | undefined {
+  try {
+    return make();
+  } catch {
+    return undefined;
+  }
 }

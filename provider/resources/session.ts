@@ -50,6 +50,7 @@ export class ProviderSession implements Session {
   readonly #environment: NodeJS.ProcessEnv;
   readonly sameTenant: SameTenant;
   #config: ConfigSource = () => undefined;
+  #settings: SettingsClientOptions | undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
   #limit: { readonly onlyRemoves: OnlyRemoves | undefined } | undefined;
@@ -87,6 +88,7 @@ export class ProviderSession implements Session {
 
   configure(source: ConfigSource): void {
     this.#config = source;
+    this.#settings = undefined;
     this.#ownDomains = undefined;
   }
 
@@ -168,15 +170,22 @@ export class ProviderSession implements Session {
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
   #configured(): SettingsClientOptions | undefined {
     try {
-      return readConfiguration(this.#config, this.#environment);
+      return this.#read();
     } catch {
       return undefined;
     }
   }
 
+  /** Read once for a configuration: each of thousands of entries asks for it. Throws when it is missing. */
+  #read(): SettingsClientOptions {
+    this.#settings ??= readConfiguration(this.#config, this.#environment);
+    return this.#settings;
+  }
+
   /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
   #connected(): Connected {
-    const settings = readConfiguration(this.#config, this.#environment);
+    const settings = this.#read();
+    if (this.#current?.settings === settings) return this.#current;
     if (JSON.stringify(this.#current?.settings) !== JSON.stringify(settings)) {
       const client = connectedClient(settings, this.#environment, this.#cancelled.signal);
       this.#current = { settings, client, tenant: new Tenant({ client }) };

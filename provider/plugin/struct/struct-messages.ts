@@ -1,6 +1,8 @@
 import { type BinaryReader, type BinaryWriter, Message } from "google-protobuf";
-import { readStruct } from "./read-struct";
-import { writeStruct } from "./write-struct";
+import { readStruct } from "../../resources/struct/read-struct";
+import { writeStruct } from "../../resources/struct/write-struct";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
+import { withoutUndefined } from "../../settings/without-undefined";
 
 /*
  * What the build puts in the place of `google-protobuf/google/protobuf/struct_pb.js`: the messages that Pulumi's own are
@@ -44,18 +46,22 @@ class Bytes extends Message {
 export class Struct extends Bytes {
   /** What is not known yet is `UNKNOWN`, in both directions; what is undefined is left out. */
   static of(properties: Readonly<Record<string, unknown>>): Struct {
-    return new Struct(writeStruct(properties));
+    return new Struct(writeStruct(withoutUndefined(properties)));
   }
 
   /** They are read anew each time. */
   properties(): Record<string, unknown> {
-    return readStruct(this.bytes);
+    return readStruct(this.bytes, knownOr);
   }
 
   /** Whether a text stands anywhere in it. It costs next to nothing. */
   mayHold(text: string): boolean {
     return this.bytes.includes(text);
   }
+}
+
+function knownOr(text: string): unknown {
+  return text === PULUMI_UNKNOWN ? UNKNOWN : text;
 }
 
 /** A value that stands alone, which the plugin looks at nowhere. */

@@ -1,22 +1,28 @@
-import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
+import { keysInOrder } from "./keys-in-order";
 import { tag, WIRE } from "./tags";
 
 /**
  * Reads a `google.protobuf.Struct` as it comes over the wire straight into plain data, with nothing made in between: a list of
- * thousands of entries would be some hundred thousand objects by Google's own messages. What is not known yet is `UNKNOWN`.
+ * thousands of entries would be some hundred thousand objects by Google's own messages. As by these, keys are in their order.
  *
+ * @param textAs what a text stands for. Default: itself.
  * @throws {Error} when the bytes are none.
  */
-export function readStruct(bytes: Buffer): Record<string, unknown> {
-  return new Reader(bytes).fields(bytes.length);
+export function readStruct(
+  bytes: Uint8Array,
+  textAs: (text: string) => unknown = (text) => text,
+): Record<string, unknown> {
+  return new Reader(bytes, textAs).fields(bytes.length);
 }
 
 class Reader {
   readonly #bytes: Buffer;
+  readonly #textAs: (text: string) => unknown;
   #at = 0;
 
-  constructor(bytes: Buffer) {
-    this.#bytes = bytes;
+  constructor({ buffer, byteOffset, byteLength }: Uint8Array, textAs: (text: string) => unknown) {
+    this.#bytes = Buffer.from(buffer, byteOffset, byteLength);
+    this.#textAs = textAs;
   }
 
   /** The map that ends at a place. */
@@ -27,7 +33,7 @@ class Reader {
       if (found === tag.field) this.#field(fields, this.#end());
       else this.#skip(found);
     }
-    return fields;
+    return inOrder(fields);
   }
 
   #field(fields: Record<string, unknown>, end: number): void {
@@ -40,15 +46,14 @@ class Reader {
       else this.#skip(found);
     }
     if (value === undefined) throw new Error("a value in a message of Pulumi's is of no kind");
-    if (key === "__proto__") Object.defineProperty(fields, key, { value, ...PLAIN });
-    else fields[key] = value;
+    put(fields, key, value);
   }
 
   #value(end: number): unknown {
     let value: unknown;
     while (this.#at < end) {
       const found = this.#varint();
-      if (found === tag.text) value = this.#known(this.#text());
+      if (found === tag.text) value = this.#textAs(this.#text());
       else if (found === tag.map) value = this.fields(this.#end());
       else if (found === tag.list) value = this.#list(this.#end());
       else if (found === tag.number) value = this.#number();
@@ -68,10 +73,6 @@ class Reader {
     }
     if (list.includes(undefined)) throw new Error("a value in a message of Pulumi's is of no kind");
     return list;
-  }
-
-  #known(text: string): unknown {
-    return text === PULUMI_UNKNOWN ? UNKNOWN : text;
   }
 
   #text(): string {
@@ -127,6 +128,18 @@ class Reader {
   #cutOff(): never {
     throw new Error("a message of Pulumi's is cut off");
   }
+}
+
+/** The engine sends them in any order. */
+function inOrder(fields: Record<string, unknown>): Record<string, unknown> {
+  const sorted: Record<string, unknown> = {};
+  for (const key of keysInOrder(fields)) put(sorted, key, fields[key]);
+  return sorted;
+}
+
+function put(fields: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") Object.defineProperty(fields, key, { value, ...PLAIN });
+  else fields[key] = value;
 }
 
 const PLAIN = { enumerable: true, configurable: true, writable: true };

@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { BinaryReader, BinaryWriter } from "google-protobuf";
 import { Struct as GoogleStruct, ListValue, Value } from "google-protobuf/google/protobuf/struct_pb.js";
 import { describe, expect, it } from "vitest";
-import { readStruct } from "../../../provider/plugin/struct/read-struct";
 import { Struct } from "../../../provider/plugin/struct/struct-messages";
-import { writeStruct } from "../../../provider/plugin/struct/write-struct";
+import { readStruct } from "../../../provider/resources/struct/read-struct";
+import { writeStruct } from "../../../provider/resources/struct/write-struct";
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../../provider/settings/unknown";
 
 type Plain = Readonly<Record<string, unknown>>;
@@ -64,7 +64,10 @@ describe("properties over the wire", () => {
     fc.assert(
       fc.property(properties, (map) => {
         const bytes = byGoogle(map);
-        expect(readStruct(bytes)).toEqual(readByGoogle(bytes));
+        const [read, readByThem] = [readStruct(bytes), readByGoogle(bytes)];
+        expect(read).toEqual(readByThem);
+        // In the same order, too.
+        expect(JSON.stringify(read)).toBe(JSON.stringify(readByThem));
       }),
       RUNS,
     );
@@ -90,13 +93,16 @@ describe("properties over the wire", () => {
   it("hold what is not known yet as Pulumi's placeholder, and a key that is called so as it is", () => {
     const known = { a: PULUMI_UNKNOWN, b: [{ c: PULUMI_UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
     const plain = { a: UNKNOWN, b: [{ c: UNKNOWN }], [PULUMI_UNKNOWN]: "d" };
-    expect(readStruct(byGoogle(known))).toEqual(plain);
+    expect(new Struct(byGoogle(known)).properties()).toEqual(plain);
+    expect(readStruct(byGoogle(known))).toEqual(known);
     expect(readByGoogle(writeStruct(plain))).toEqual(known);
   });
 
-  it("leave out what is undefined, and take nothing that is no plain data", () => {
-    expect(readStruct(writeStruct({ a: undefined, b: 1 }))).toEqual({ b: 1 });
+  it("take nothing that is no plain data", () => {
     for (const other of [
+      { a: undefined },
+      { a: new Date(0) },
+      { a: [Buffer.from("a")] },
       { a: { b: undefined } },
       { a: [undefined] },
       { a: 1n },
@@ -163,9 +169,19 @@ describe("properties over the wire", () => {
     inList.getFieldsMap().set("a", new Value().setListValue(list));
     expect(() => readStruct(Buffer.from(inList.serializeBinary()))).toThrow("of no kind");
   });
+
+  it("are read in the order of their keys, a key that comes twice as it comes last", () => {
+    const all = Buffer.concat(["b", "a", "b"].map((name, at) => byGoogle({ [name]: at })));
+    expect(JSON.stringify(readStruct(all))).toBe('{"a":1,"b":2}');
+    expect(readByGoogle(all)).toEqual({ a: 1, b: 2 });
+  });
 });
 
 describe("the message", () => {
+  it("leaves out what is undefined", () => {
+    expect(Struct.of({ a: undefined, b: 1 }).properties()).toEqual({ b: 1 });
+  });
+
   it("is read from a message and written to one by the same calls as Google's", () => {
     const writer = new BinaryWriter();
     writer.writeString(1, "before");

@@ -1,16 +1,16 @@
 import { PULUMI_UNKNOWN, UNKNOWN } from "../../settings/unknown";
+import { keysInOrder } from "./keys-in-order";
 import { tag } from "./tags";
 
 /**
- * Writes plain data as a `google.protobuf.Struct` goes over the wire, straight, as {@link readStruct} reads it. What is
- * undefined is left out of the outermost map, and nowhere else.
+ * Writes plain data as a `google.protobuf.Struct` goes over the wire, straight, as {@link readStruct} reads it;
+ * `UNKNOWN` as Pulumi tells what is not known yet.
  *
  * @throws {Error} for what is no plain data.
  */
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
   const writer = new Writer();
-  const names = Object.keys(properties).filter((name) => properties[name] !== undefined);
-  writer.fields(properties, names);
+  writer.fields(properties);
   return writer.written();
 }
 
@@ -23,8 +23,8 @@ class Writer {
     return this.#bytes.subarray(this.#bytes.length - this.#length);
   }
 
-  fields(map: Readonly<Record<string, unknown>>, names: readonly string[]): void {
-    for (const name of names.toReversed()) {
+  fields(map: Readonly<Record<string, unknown>>): void {
+    for (const name of keysInOrder(map).reverse()) {
       const after = this.#length;
       this.#value(map[name], tag.fieldValue);
       this.#text(name, tag.key);
@@ -41,14 +41,14 @@ class Writer {
     else if (typeof value === "number") this.#number(value);
     else if (typeof value === "boolean") this.#short(Number(value), tag.boolean);
     else if (Array.isArray(value)) this.#list(value);
-    else if (typeof value === "object") this.#map(value as Readonly<Record<string, unknown>>);
+    else if (isPlain(value)) this.#map(value);
     else throw new Error(`a value of type ${typeof value} can't be told to Pulumi`);
     this.#head(after, field);
   }
 
   #map(map: Readonly<Record<string, unknown>>): void {
     const after = this.#length;
-    this.fields(map, Object.keys(map));
+    this.fields(map);
     this.#head(after, tag.map);
   }
 
@@ -104,4 +104,10 @@ class Writer {
     this.#length += count;
     return this.#bytes.length - this.#length;
   }
+}
+
+function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
