@@ -115,6 +115,15 @@ class Receiver implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#aborted);
     if (this.#head === undefined) this.#reject(brokenBy ?? new Error("the answer has no head"));
-    else this.#resolve({ ...this.#head, text: decoder.decode(Buffer.concat(this.#chunks)), brokenBy });
+    else this.#resolve({ ...this.#head, ...textOf(this.#chunks, brokenBy) });
+  }
+}
+
+/** What is longer than a text can be is thrown here, where undici would hear of it and nobody else. */
+function textOf(chunks: readonly Buffer[], brokenBy: Error | undefined): Pick<Received, "text" | "brokenBy"> {
+  try {
+    return { text: decoder.decode(Buffer.concat(chunks)), brokenBy };
+  } catch (error) {
+    return { text: "", brokenBy: brokenBy ?? (error as Error) };
   }
 }

@@ -85,7 +85,7 @@ export function isPlainDomain(text: string): boolean {
 }
 
 /** Of one entry it is asked several times in a row: to read it, to name it, to check it. */
-let lastPlain = "";
+let lastPlain: string | undefined;
 
 function parseExactly(text: string): Parsed<EntryValue> {
   if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
