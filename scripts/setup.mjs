@@ -263,7 +263,7 @@ function removeStale(/** @type {Set<string>} */ output) {
 
 /** The exports stay as the compiler writes them, so that ES modules see their names; these load all, as they read each. */
 function loadLazily() {
-  for (const file of lazyFiles.map((name) => path.join(dist, name))) {
+  for (const file of lazyFiles.map((name) => path.join(dist, name)).filter((name) => fs.existsSync(name))) {
     const text = fs.readFileSync(file, "utf8");
     const lazy = text.replace(/^(?:var|const) (\w+) = (require\("\.[^"]+"\));$/gm, (_line, module, load) => {
       const used = [...text.matchAll(new RegExp(`\\b${module}\\.(\\w+)`, "g"))].map(([, name]) => name);

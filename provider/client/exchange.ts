@@ -46,6 +46,8 @@ export async function exchange(
   });
 }
 
+const MOST_CHUNKS = 1_024;
+
 /** Drops a byte order mark, unlike a Buffer; JSON.parse would stumble over it. */
 const decoder = new TextDecoder();
 
@@ -55,6 +57,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   readonly #timer: NodeJS.Timeout;
   readonly #resolve: (received: Received) => void;
   readonly #reject: (error: Error) => void;
+  readonly #blocks: Buffer[] = [];
   readonly #chunks: Buffer[] = [];
   #size = 0;
   #head: Pick<Received, "status" | "headers"> | undefined;
@@ -92,7 +95,7 @@ class Receiver implements Dispatcher.DispatchHandler {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#size += chunk.length;
     if (this.#size > this.#maxBytes) this.#end(new TooManyBytes());
-    else this.#chunks.push(chunk);
+    else if (this.#chunks.push(chunk) === MOST_CHUNKS) this.#put();
   }
 
   onResponseEnd(): void {
@@ -111,11 +114,17 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.#controller?.abort(by);
   }
 
+  /** Puts chunks together: they may be of a byte or two each, and come by the million. */
+  #put(): void {
+    this.#blocks.push(Buffer.concat(this.#chunks));
+    this.#chunks.length = 0;
+  }
+
   #settle(brokenBy: Error | undefined): void {
     clearTimeout(this.#timer);
     this.#signal?.removeEventListener("abort", this.#aborted);
     if (this.#head === undefined) this.#reject(brokenBy ?? new Error("the answer has no head"));
-    else this.#resolve({ ...this.#head, ...textOf(this.#chunks, brokenBy) });
+    else this.#resolve({ ...this.#head, ...textOf([...this.#blocks, ...this.#chunks], brokenBy) });
   }
 }
 

@@ -1,9 +1,9 @@
 /** What any program needs to run, and to reach the network as this machine does: nothing that opens a tenant. */
 const ANY =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|(ASDF|MISE|VOLTA|PROTO|NVM|NIX)_\w+)$/i;
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|OPENSSL_\w+|LD_PRELOAD|RES_OPTIONS|LOCALDOMAIN|HOSTALIASES|UV_\w+|(ASDF|MISE|VOLTA|PROTO|NVM|NIX)_\w+)$/i;
 
 /** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
-const SECRET = /key|token|auth|secret|password|passphrase|credential/i;
+const SECRET = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
 /** What some children need besides. */
 const MORE = {

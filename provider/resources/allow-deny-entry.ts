@@ -76,13 +76,11 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
     };
-    const traces = briefTraces(opts);
+    const asEver = briefTraces();
     try {
       super(dynamicType("AllowDenyEntry"), name, properties, opts);
-    } catch (error) {
-      throw traces.of(error);
     } finally {
-      traces.end();
+      asEver();
     }
     this.entryId = entryIdOf(this);
   }

@@ -81,13 +81,11 @@ export class AllowDenyList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("allowDenyList"),
     };
-    const traces = briefTraces(opts);
+    const asEver = briefTraces();
     try {
       super(dynamicType("AllowDenyList"), name, properties, opts);
-    } catch (error) {
-      throw traces.of(error);
     } finally {
-      traces.end();
+      asEver();
     }
   }
 }

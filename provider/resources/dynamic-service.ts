@@ -96,14 +96,14 @@ export class DynamicService {
    * @returns whether calls were under way, which come to their end by themselves.
    */
   end(): boolean {
-    this.#run?.session.cancel();
+    this.#run?.session.close();
     return this.#underWay > 0;
   }
 
   attach(request: { getAddress(): string }): unknown {
     const engine = request.getAddress();
     if (engine !== this.#engine) {
-      this.#run?.session.cancel();
+      this.#run?.session.close();
       this.#run = undefined;
     }
     this.#engine = engine;
@@ -124,10 +124,7 @@ export class DynamicService {
   async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
     const instance = nameInUrn(request.getUrn() ?? "");
     if (!isDefaultProvider(instance) || this.#run !== undefined) throw this.#foreign("this run's providers");
-    const session = new ProviderSession(this.#engine, () => {}, {
-      environment: this.#environment,
-      isAlone: true,
-    });
+    const session = new ProviderSession(this.#engine, () => {}, this.#environment);
     const providers = HANDLERS.map(
       ([name, kind]) => [shell(name), dynamicFront(kind, session) as Provider] as const,
     );

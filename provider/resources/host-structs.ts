@@ -1,11 +1,12 @@
 import { messagesOfHost } from "./dynamic-host";
+import { PROVIDER_PROPERTY } from "./pulumi-values";
 import { readStruct } from "./struct/read-struct";
 import { writeStruct } from "./struct/write-struct";
 
 /*
  * Pulumi's host of dynamic resources reads and writes properties by google-protobuf's `Struct`, which makes several objects of each
  * value: of a list of thousands that is most of what a run takes, in time and in memory. So what the host is told from
- * now on stays as it came until its plain object is asked for, and what it answers is written when it is given. Whatever else
+ * now on of our resources stays as it came until its plain object is asked for, and what it answers of them is written when it is given. Whatever else
  * is asked of such a message is asked of what google-protobuf makes of its bytes, and where anything is not as known, that does
  * all, as before.
  */
@@ -98,6 +99,7 @@ function prepare(Struct: StructClass): void {
     while (reader.nextField() && !reader.isEndGroup()) reader.skipField();
     const bytes = reader.getBuffer().subarray(start, reader.getCursor());
     const Reader = reader.constructor as ReaderClass;
+    if (!isOurs(bytes)) return deserializeBinaryFromReader.call(Struct, struct, new Reader(bytes));
     unread.set(struct, {
       bytes,
       read: () => deserializeBinaryFromReader.call(Struct, new Struct(), new Reader(bytes)),
@@ -105,7 +107,9 @@ function prepare(Struct: StructClass): void {
     return struct;
   };
   Struct.fromJavaScript = (properties) => {
-    const bytes = orNone(() => writeStruct(properties as Readonly<Record<string, unknown>>));
+    const bytes = hasOurProvider(properties)
+      ? orNone(() => writeStruct(properties as Readonly<Record<string, unknown>>))
+      : undefined;
     if (bytes === undefined) return fromJavaScript.call(Struct, properties);
     const struct = new Struct();
     unread.set(struct, { bytes, read: () => fromJavaScript.call(Struct, readStruct(bytes)) });
@@ -126,6 +130,18 @@ function prepare(Struct: StructClass): void {
     read(this);
     return getFieldsMap.call(this, isNotMade);
   };
+}
+
+/** What stands in the properties of every resource of ours, and of no other: the host serves others too. */
+const OURS = "pulumi-email-security/runtime";
+
+function isOurs({ buffer, byteOffset, byteLength }: Uint8Array): boolean {
+  return Buffer.from(buffer, byteOffset, byteLength).includes(OURS);
+}
+
+function hasOurProvider(properties: object | null | undefined): boolean {
+  const { [PROVIDER_PROPERTY]: provider } = (properties ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof provider === "string" && provider.includes(OURS);
 }
 
 /** What google-protobuf has not been asked to read: its bytes, and how it reads them. */

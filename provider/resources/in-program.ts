@@ -18,7 +18,7 @@ export function checkInProgram(
   options: pulumi.CustomResourceOptions | undefined,
 ): void {
   if (options?.import !== undefined) refuseImport(kind, name);
-  const { ignoreChanges = [] } = options ?? {};
+  const ignoreChanges = options?.ignoreChanges ?? [];
   // The build has it loaded only where it is called: it needs the schemas of all arguments, which single entries don't.
   if (ignoreChanges.length > 0) refuseUnheardIgnores(kind, ignoreChanges);
   refuseMisspeltVariables(process.env);

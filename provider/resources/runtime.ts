@@ -1,6 +1,5 @@
 import "../settings/node-version";
 import "./sdk-version";
-import "../machine/small-heap";
 import type { dynamic } from "@pulumi/pulumi";
 import { keepCompiled } from "./compile-cache";
 import { dynamicFront } from "./dynamic-front";
@@ -30,3 +29,6 @@ export const allowDenyList: dynamic.ResourceProvider = dynamicFront("AllowDenyLi
 
 /** Pulumi's dynamic provider of `VipList`. */
 export const vipList: dynamic.ResourceProvider = dynamicFront("VipList", session);
+
+// Not before all is loaded: what Node.js keeps of compiled code holds for the flags that a process has then, and a program has none.
+setImmediate(() => void import("../machine/small-heap.js"));

@@ -6,6 +6,7 @@ import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
+import { dropPermits } from "../tenant/asked-permits";
 import {
   type ConfigSource,
   instanceName,
@@ -29,14 +30,6 @@ import {
 } from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
 
-/** What a session has that is not a process's own. */
-export interface SessionOptions {
-  /** Default: that of the process. */
-  readonly environment?: NodeJS.ProcessEnv;
-  /** Whether the run has no other provider process, with which it would share what the program declares. Default: false. */
-  readonly isAlone?: boolean;
-}
-
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
  * provider instance, so it knows one tenant; all its resources share it.
@@ -59,11 +52,12 @@ export class ProviderSession implements Session {
   /**
    * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
    * @param tell tells a sentence to the person at the terminal.
+   * @param environment what it is configured by, beside the stack. Default: that of the process.
    */
   constructor(
     engine: string | undefined,
     tell: (sentence: string) => void,
-    { environment = process.env, isAlone = false }: SessionOptions = {},
+    environment: NodeJS.ProcessEnv = process.env,
   ) {
     this.#tell = tell;
     this.#environment = environment;
@@ -75,12 +69,10 @@ export class ProviderSession implements Session {
       say: (sentence) => this.say(sentence),
     });
     this.#declarations = new Declarations({
-      folders: isAlone
-        ? []
-        : [
-            { parent: cacheFolder(environment), name: "declared" },
-            { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
-          ],
+      folders: [
+        { parent: cacheFolder(environment), name: "declared" },
+        { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
+      ],
       run: `${engine?.replace(/\W/g, "-")}`,
       parent: process.ppid,
     });
@@ -165,6 +157,13 @@ export class ProviderSession implements Session {
   /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
   cancel(): void {
     this.#cancelled.abort(new RunCancelled("the run was cancelled"));
+  }
+
+  /** The same, and nothing is kept open: for a process that goes on to another tenant. */
+  close(): void {
+    this.cancel();
+    void this.#current?.client.close().catch(() => {});
+    dropPermits(this.#environment);
   }
 
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */

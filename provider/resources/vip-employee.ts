@@ -64,13 +64,11 @@ export class VipEmployee extends pulumi.CustomResource {
       [NAME_PROPERTY]: name,
       [PROVIDER_PROPERTY]: shell("vipEmployee"),
     };
-    const traces = briefTraces(opts);
+    const asEver = briefTraces();
     try {
       super(dynamicType("VipEmployee"), name, properties, opts);
-    } catch (error) {
-      throw traces.of(error);
     } finally {
-      traces.end();
+      asEver();
     }
   }
 }

@@ -61,13 +61,11 @@ export class VipList extends pulumi.CustomResource {
       [NAME_PROPERTY]: ownName(name),
       [PROVIDER_PROPERTY]: shell("vipList"),
     };
-    const traces = briefTraces(opts);
+    const asEver = briefTraces();
     try {
       super(dynamicType("VipList"), name, properties, opts);
-    } catch (error) {
-      throw traces.of(error);
     } finally {
-      traces.end();
+      asEver();
     }
   }
 }

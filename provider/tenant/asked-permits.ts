@@ -37,6 +37,16 @@ export function permitsOf(environment: NodeJS.ProcessEnv, baseUrl: string): Perm
   return permits;
 }
 
+/** Ends the connections by which permits were asked for with this token: nobody of this process works by it any more. */
+export function dropPermits(environment: NodeJS.ProcessEnv): void {
+  const token = environment[PERMITS_TOKEN] ?? "";
+  for (const [key, permits] of connections) {
+    if (!key.startsWith(`${environment[PERMITS]} ${JSON.stringify([token]).slice(0, -1)},`)) continue;
+    connections.delete(key);
+    permits.end();
+  }
+}
+
 /** What both sides tell the time by: it counts from the same moment in all processes of a machine. */
 export function machineMs(): number {
   return Number(process.hrtime.bigint() / 1_000_000n);
@@ -90,6 +100,10 @@ class AskedPermits implements Permits {
 
   refused(pauseMs: number): void {
     if (this.#gone === undefined) writeLine(this.#connected(), `r ${Math.ceil(pauseMs)}`);
+  }
+
+  end(): void {
+    this.#socket?.destroy();
   }
 
   #connected(): Socket {

@@ -9,6 +9,7 @@ import { tag } from "./tags";
  * @throws {Error} for what is no plain data.
  */
 export function writeStruct(properties: Readonly<Record<string, unknown>>): Buffer {
+  if (!isPlain(properties)) throw new Error("properties that are no plain map can't be told to Pulumi");
   const writer = new Writer();
   writer.fields(properties);
   return writer.written();

@@ -20,14 +20,17 @@ import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./
 keepCompiled();
 
 let current: EngineCommand | undefined;
+/** Whether the tenant that is under way is to be left as it is. */
+let isCancelled = false;
 /** Longer than the CLI takes to end what it is at when it is asked to. */
 const GRACE_MS = 15_000;
 
 process.on("message", (message: ToEngineProcess) => {
-  if (message.kind === "cancel") current?.cancel();
+  if (message.kind === "cancel") cancel();
   else void up(message.request).then((ended) => tell({ kind: "result", ...ended }));
 });
 process.on("disconnect", () => {
+  isCancelled = true;
   // Whoever wanted the result is gone, and with it every permit to write.
   if (current === undefined) process.exit(1);
   current.cancel();
@@ -40,17 +43,31 @@ process.on("disconnect", () => {
 process.on("uncaughtException", () => {});
 process.on("unhandledRejection", () => {});
 
+function cancel(): void {
+  isCancelled = true;
+  current?.cancel();
+}
+
 function tell(message: FromEngineProcess): void {
   if (process.connected) process.send?.(message);
 }
 
 /** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host of them where only that will do. */
 async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
-  if (request.front !== "dynamic") return { result: await upWith(request), isSpent: false };
-  const provider = await ServedProvider.start(request.environment);
-  const result = await upWith({ ...request, environment: provider.environment });
+  isCancelled = false;
+  if (request.front !== "dynamic" || !ServedProvider.isPossible)
+    return { result: await upWith(request), isSpent: false };
+  let provider: ServedProvider;
+  try {
+    provider = await ServedProvider.start(request.environment);
+  } catch (error) {
+    return { result: failedUp(request.stack, error, []), isSpent: false };
+  }
+  const result = isCancelled
+    ? failedUp(request.stack, new Error("it was stopped before it began"), [])
+    : await upWith({ ...request, environment: provider.environment });
   const isSpent = provider.end();
-  const isAgain = !result.ok && provider.isForeign && !isSpent && process.connected;
+  const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled;
   return { result: isAgain ? await upWith(request) : result, isSpent };
 }
 

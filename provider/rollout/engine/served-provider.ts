@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { DynamicService } from "../../resources/dynamic-service";
 
 const fromPulumi = createRequire(require.resolve("@pulumi/pulumi"));
@@ -48,6 +49,11 @@ export class ServedProvider {
     // The first of a name counts; others that somebody attaches to stay.
     const attached = [`pulumi-nodejs:${port}`, environment[ATTACHED]].filter(Boolean).join(",");
     return new ServedProvider(server, service, { ...environment, [ATTACHED]: attached });
+  }
+
+  /** Whether Pulumi's SDK here hears which provider is configured; an early one does not, and is left to its own host. */
+  static get isPossible(): boolean {
+    return typeof messages.ConfigureRequest.prototype.getUrn === "function";
   }
 
   /** Whether only Pulumi's own host can serve what the stack holds. */

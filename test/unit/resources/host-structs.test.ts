@@ -1,20 +1,30 @@
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import { Message } from "google-protobuf";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { passPropertiesOn } from "../../../provider/resources/host-structs";
+import { shell } from "../../../provider/resources/shell";
 
 const { CheckRequest, CheckResponse, ErrorResourceInitFailed } = messages;
 const STATICS = ["deserializeBinaryFromReader", "fromJavaScript", "serializeBinaryToWriter"] as const;
 const METHODS = ["getFieldsMap", "toJavaScript"] as const;
 const ENTRIES = { "b.example": "deny: é", "a.example": "allow" };
-const NEWS = { entries: ENTRIES, limit: 0.5, ignore: ["*.example", null, true], __provider: "text" };
+const OURS = { __provider: shell("allowDenyList") };
+const NEWS = {
+  entries: ENTRIES,
+  limit: 0.5,
+  ignore: ["*.example", null, true],
+  __provider: shell("allowDenyList"),
+};
 
 /** As google-protobuf does it, before anything is prepared. */
 const written = new CheckRequest()
   .setUrn("urn")
-  .setOlds(Struct.fromJavaScript({}))
+  .setOlds(Struct.fromJavaScript(OURS))
   .setNews(Struct.fromJavaScript(NEWS))
   .serializeBinary();
+
+const foreign = Struct.fromJavaScript({ __provider: "exports.handler = …", a: 1 }).serializeBinary();
 
 let putBack: () => void;
 beforeEach(() => {
@@ -39,9 +49,9 @@ describe("in a host that is known", () => {
     await prepared();
     made.mockClear();
     const request = CheckRequest.deserializeBinary(written);
-    expect([request.getUrn(), request.getOlds()?.toJavaScript()]).toEqual(["urn", {}]);
+    expect([request.getUrn(), request.getOlds()?.toJavaScript()]).toEqual(["urn", OURS]);
     expect(JSON.stringify(request.getNews()?.toJavaScript())).toBe(
-      '{"__provider":"text","entries":{"a.example":"allow","b.example":"deny: é"},"ignore":["*.example",null,true],"limit":0.5}',
+      '{"__provider":"exports.handler = () => require(\\"pulumi-email-security/runtime\\").allowDenyList","entries":{"a.example":"allow","b.example":"deny: é"},"ignore":["*.example",null,true],"limit":0.5}',
     );
     expect(request.getNews()?.toJavaScript()).not.toBe(request.getNews()?.toJavaScript());
     expect(made).not.toHaveBeenCalled();
@@ -64,10 +74,10 @@ describe("in a host that is known", () => {
 
   it("writes what was given, whatever becomes of it before it is sent", async () => {
     await prepared();
-    const given: Record<string, string> = { a: "before" };
+    const given: Record<string, string> = { ...OURS, a: "before" };
     const struct = Struct.fromJavaScript(given);
     given["a"] = "after";
-    expect(struct.toJavaScript()).toEqual({ a: "before" });
+    expect(struct.toJavaScript()).toEqual({ ...OURS, a: "before" });
   });
 
   it.each<[string, (struct: Struct) => unknown]>([
@@ -96,7 +106,7 @@ describe("in a host that is known", () => {
   });
 
   it.each<[string, () => unknown]>([
-    ["what can't be written", () => Struct.fromJavaScript({ a: undefined as never })],
+    ["what can't be written", () => Struct.fromJavaScript({ ...OURS, a: undefined as never })],
     // A value of a kind that there is none of.
     [
       "an unknown kind",
@@ -104,6 +114,27 @@ describe("in a host that is known", () => {
     ],
     ["bytes that end too early", () => Struct.deserializeBinary(written.subarray(8, 20)).toJavaScript()],
   ])("leaves %s to google-protobuf", async (_what, work) => {
+    const outcome = (): unknown => {
+      try {
+        return work();
+      } catch (error) {
+        return `${error}`;
+      }
+    };
+    const before = outcome();
+    await prepared();
+    expect(outcome()).toEqual(before);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["inherited properties", () => Struct.fromJavaScript(Object.create({ a: 1 })).toJavaScript()],
+    ["nested ones", () => Struct.fromJavaScript({ m: Object.create({ a: 1 }) }).toJavaScript()],
+    ["bytes", () => Struct.fromJavaScript({ a: Buffer.from("a") as never }).toJavaScript()],
+    ["half a character", () => Struct.fromJavaScript({ a: "\ud800" }).serializeBinary()],
+    ["a clone", () => Struct.fromJavaScript({ a: 1 }).cloneMessage().toJavaScript()],
+    ["what came", () => Struct.deserializeBinary(foreign).cloneMessage().toJavaScript()],
+    ["a comparison", () => Message.equals(Struct.fromJavaScript({ a: 1 }), Struct.fromJavaScript({ a: 2 }))],
+  ])("leaves other packages' resources to google-protobuf: %s", async (_what, work) => {
     const outcome = (): unknown => {
       try {
         return work();
