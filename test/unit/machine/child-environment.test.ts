@@ -29,7 +29,12 @@ it("passes on nothing that a team may call a tenant's key", () => {
 });
 
 it("passes on what a program needs to run, and what it needs besides to that one alone", () => {
-  const all = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", https_proxy: "http://proxy", TMPDIR: "/tmp" };
+  const network = {
+    https_proxy: "http://proxy",
+    OPENSSL_CONF: "/fips.cnf",
+    NODE_TLS_REJECT_UNAUTHORIZED: "0",
+  };
+  const all = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TMPDIR: "/tmp", ...network };
   const git = { GIT_DIR: "/repository/.git", SSH_AUTH_SOCK: "/agent" };
   const host = { GPG_TTY: "/dev/pts/1", GH_TOKEN: "gh-1", GITLAB_TOKEN: "glab-1" };
   const go = { GOPROXY: "https://proxy.example", CGO_ENABLED: "0" };

@@ -1,0 +1,34 @@
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { dropPermits, PERMITS, PERMITS_TOKEN, permitsOf } from "../../../provider/tenant/asked-permits";
+
+it("ends the connections of one tenant's permits, and of no other's", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  const server = createServer();
+  const path = join(folder, "permits");
+  await once(server.listen(path), "listening");
+  const connected = async (token: string): Promise<readonly [NodeJS.ProcessEnv, Socket]> => {
+    const environment = { [PERMITS]: path, [PERMITS_TOKEN]: token };
+    const taken = permitsOf(environment, "https://service.example")?.take();
+    taken?.catch(() => {});
+    const [socket] = (await once(server, "connection")) as [Socket];
+    socket.resume();
+    return [environment, socket];
+  };
+  try {
+    const [first, ofFirst] = await connected("token-1");
+    const [, ofOther] = await connected("token-10");
+    dropPermits(first);
+    await once(ofFirst, "close");
+    expect(ofOther.closed).toBe(false);
+    expect(permitsOf(first, "https://service.example")).toBeDefined();
+    ofOther.destroy();
+  } finally {
+    server.close();
+    rmSync(folder, { recursive: true });
+  }
+});
