@@ -124,10 +124,12 @@ it("a plugin that was started by hand serves one run after the other, and tells 
     expect(printed).toEqual([]);
 
     // It would be configured for the one tenant, and then for the other.
-    const other = `new Provider("other", { baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci" })`;
+    const args = `{ baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci" }`;
+    // The one that comes first is served: here the default one.
+    const other = `new Provider("other", ${args}, { dependsOn: [entry] })`;
     await project.write(`
       import { AllowDenyEntry, Provider } from "${FRONTS.native}";
-      new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });
+      const entry = new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });
       new AllowDenyEntry("theirs", { list: "deny", value: "evil.example" }, { provider: ${other} });
     `);
     const both = await project.runWith(attached, ...up);
