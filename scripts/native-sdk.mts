@@ -1,6 +1,6 @@
 /**
  * What the npm package of the native SDK for Node.js holds, in `sdk/nodejs/bin`: what was compiled of it for the package with
- * the dynamic resources, and the one file there that it needs beside itself, with all that this one needs.
+ * the dynamic resources, and the files there that it needs beside itself, each with all that it needs.
  */
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -11,16 +11,21 @@ export async function buildNativeSdk(root: string): Promise<void> {
   const bin = join(root, "sdk", "nodejs", "bin");
   rmSync(bin, { recursive: true, force: true });
   cpSync(join(root, "provider", "dist", "native"), join(bin, "native"), { recursive: true });
-  await build({
-    absWorkingDir: root,
-    stdin: {
-      contents: 'export { refuseUnknownNames } from "./provider/resources/known-names";',
-      resolveDir: root,
-    },
-    outfile: join(bin, "resources", "known-names.js"),
-    bundle: true,
-    platform: "node",
-    target: "node20",
-    logLevel: "warning",
-  });
+  for (const [file, used] of Object.entries({
+    "known-names": "refuseUnknownNames",
+    traces: "briefTraces",
+  })) {
+    await build({
+      absWorkingDir: root,
+      stdin: {
+        contents: `export { ${used} } from "./provider/resources/${file}";`,
+        resolveDir: root,
+      },
+      outfile: join(bin, "resources", `${file}.js`),
+      bundle: true,
+      platform: "node",
+      target: "node20",
+      logLevel: "warning",
+    });
+  }
 }

@@ -36,7 +36,7 @@ export async function completeSdks(schemaFile: string, folder: string): Promise<
   // Where it is read in an installed package, too.
   await writeFile(join(folder, "python", schema.language.python.packageName, "README.md"), readmes.python);
   await writeManifest(join(folder, "nodejs", "package.json"), schema);
-  await refuseUnknownNames(join(folder, "nodejs"));
+  await ownConstructors(join(folder, "nodejs"));
   await writeJavaProject(join(folder, "java"), schema);
 }
 
@@ -65,12 +65,14 @@ async function writeManifest(file: string, schema: PackageSchema): Promise<void>
 
 /** Where the arguments begin to be taken, in a class and in a function. */
 const TAKING = /^( +)(?:let resourceInputs: pulumi\.Inputs = \{\};|opts = .*opts \|\| \{\}\);)$/gm;
+/** Where Pulumi makes the resource. */
+const MAKING = /^( +)(super\(.*\);)$/m;
 
 /**
- * The SDK for Node.js passes over what is no argument, which in a program without types is a slip, and no plugin sees. So its
- * classes and functions are made to ask, before they take what they know.
+ * What the dynamic resources do in a program, for these: they refuse what is no argument, which the SDK for Node.js passes over and no
+ * plugin sees; and have brief traces. Arguments are looked at before any is taken.
  */
-async function refuseUnknownNames(folder: string): Promise<void> {
+async function ownConstructors(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(".ts")) continue;
     const file = join(folder, name);
@@ -78,24 +80,36 @@ async function refuseUnknownNames(folder: string): Promise<void> {
     const known = [
       ...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument)),
     ].sort();
-    if (known.length === 0) continue;
-    const [, what] = /^export (?:class|function) (\w+)/m.exec(text) ?? [];
-    const asking = text.replace(
-      TAKING,
-      (taking, indent: string) =>
-        `${indent}utilities.refuseUnknownNames(${JSON.stringify(what)}, args, ${JSON.stringify(known)});\n${taking}`,
+    const [, kind, what] = /^export (class|function) (\w+)/m.exec(text) ?? [];
+    const asking =
+      known.length === 0
+        ? text
+        : text.replace(
+            TAKING,
+            `$1utilities.refuseUnknownNames(${JSON.stringify(what)}, args, ${JSON.stringify(known)});\n$&`,
+          );
+    const brief = asking.replace(
+      MAKING,
+      "$1const asEver = utilities.briefTraces();\n$1try {\n$1    $2\n$1} finally {\n$1    asEver();\n$1}",
     );
-    if (asking === text) throw new Error(`${file} takes arguments in another way than is known.`);
-    await writeFile(file, asking);
+    if ((known.length > 0 && asking === text) || (kind === "class" && brief === asking)) {
+      throw new Error(`${file} takes arguments, or makes a resource, in another way than is known.`);
+    }
+    if (brief !== text) await writeFile(file, brief);
   }
-  await appendFile(join(folder, "utilities.ts"), ASKING);
+  await appendFile(join(folder, "utilities.ts"), OWN);
 }
 
-const ASKING = `
+/** From the package, which has them beside this SDK. */
+const OWN = `
 /** @internal */
 export function refuseUnknownNames(what: string, args: any, known: string[]): void {
-    // In the package, beside this SDK.
     require("../resources/known-names").refuseUnknownNames(what, args, known);
+}
+
+/** @internal */
+export function briefTraces(): () => void {
+    return require("../resources/traces").briefTraces();
 }
 `;
 

@@ -1,4 +1,4 @@
-import { sep } from "node:path";
+import { join, sep } from "node:path";
 
 /*
  * Pulumi notes four stack traces for each property of a resource, which nobody reads but who looks for promises that never end; and
@@ -35,9 +35,11 @@ function ofProgram(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
 
 function isOfProgram(frame: NodeJS.CallSite): boolean {
   const file = frame.getFileName() ?? "node:";
-  return !file.startsWith("node:") && !file.startsWith(`${__dirname}${sep}`) && !PULUMI.test(file);
+  return !file.startsWith("node:") && !OWN.some((folder) => file.startsWith(folder)) && !PULUMI.test(file);
 }
 
+/** The dynamic resources, and those over the native plugin. */
+const OWN = [__dirname, join(__dirname, "..", "native")].map((folder) => `${folder}${sep}`);
 const PULUMI = /[\\/]@pulumi[\\/]pulumi[\\/]/;
 /** Where Pulumi keeps what began a promise. */
 const DEBUGGABLE = /[\\/]@pulumi[\\/]pulumi[\\/]runtime[\\/]debuggable\.js$/;

@@ -134,7 +134,12 @@ export class AllowDenyEntry extends pulumi.CustomResource {
             resourceInputs["verdictScope"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(AllowDenyEntry.__pulumiType, name, resourceInputs, opts);
+        const asEver = utilities.briefTraces();
+        try {
+            super(AllowDenyEntry.__pulumiType, name, resourceInputs, opts);
+        } finally {
+            asEver();
+        }
     }
 }
 

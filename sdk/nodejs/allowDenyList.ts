@@ -94,7 +94,12 @@ export class AllowDenyList extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(AllowDenyList.__pulumiType, name, resourceInputs, opts);
+        const asEver = utilities.briefTraces();
+        try {
+            super(AllowDenyList.__pulumiType, name, resourceInputs, opts);
+        } finally {
+            asEver();
+        }
     }
 }
 

@@ -44,7 +44,12 @@ export class Provider extends pulumi.ProviderResource {
             resourceInputs["timeoutMs"] = pulumi.output(args?.timeoutMs).apply(JSON.stringify);
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(Provider.__pulumiType, name, resourceInputs, opts);
+        const asEver = utilities.briefTraces();
+        try {
+            super(Provider.__pulumiType, name, resourceInputs, opts);
+        } finally {
+            asEver();
+        }
     }
 }
 

@@ -53,7 +53,12 @@ export class TenantSettings extends pulumi.ComponentResource {
         } else {
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(TenantSettings.__pulumiType, name, resourceInputs, opts, true /*remote*/);
+        const asEver = utilities.briefTraces();
+        try {
+            super(TenantSettings.__pulumiType, name, resourceInputs, opts, true /*remote*/);
+        } finally {
+            asEver();
+        }
     }
 }
 

@@ -97,6 +97,10 @@ export async function callAsync<T>(
 
 /** @internal */
 export function refuseUnknownNames(what: string, args: any, known: string[]): void {
-    // In the package, beside this SDK.
     require("../resources/known-names").refuseUnknownNames(what, args, known);
+}
+
+/** @internal */
+export function briefTraces(): () => void {
+    return require("../resources/traces").briefTraces();
 }

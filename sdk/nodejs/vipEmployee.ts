@@ -124,7 +124,12 @@ export class VipEmployee extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(VipEmployee.__pulumiType, name, resourceInputs, opts);
+        const asEver = utilities.briefTraces();
+        try {
+            super(VipEmployee.__pulumiType, name, resourceInputs, opts);
+        } finally {
+            asEver();
+        }
     }
 }
 

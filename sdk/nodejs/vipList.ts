@@ -93,7 +93,12 @@ export class VipList extends pulumi.CustomResource {
             resourceInputs["tenant"] = undefined /*out*/;
         }
         opts = pulumi.mergeOptions(utilities.resourceOptsDefaults(), opts);
-        super(VipList.__pulumiType, name, resourceInputs, opts);
+        const asEver = utilities.briefTraces();
+        try {
+            super(VipList.__pulumiType, name, resourceInputs, opts);
+        } finally {
+            asEver();
+        }
     }
 }
 

@@ -14,13 +14,24 @@ const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.
 /** What has no column in the main table. */
 const APART: readonly Operation[] = ["import", "start", "lint", "plan"];
 const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
-const BRIEF = /(<!-- bench-brief:start -->\n)([\s\S]*?)(<!-- bench-brief:end -->)/;
+const BRIEF = /(<!-- bench-brief:start -->\n)[\s\S]*?(<!-- bench-brief:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
+
+/** Whose rows the README shows, by their number of entries. */
+const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
+  ["floor", 5_000],
+  ["list", 5_000],
+  ["nothing-entries-without-checkpoints", 2_000],
+  ["entries-without-checkpoints", 2_000],
+  ["obvious", 2_000],
+]);
 
 /** The results as Markdown. */
 export interface Report {
   /** A row a peer, for the docs. */
   readonly main: string;
+  /** The few of them that the README shows. */
+  readonly brief: string;
   /** How the time of a list grows, in seconds by entries. */
   readonly growth: readonly Point[];
   readonly all: string;
@@ -30,7 +41,9 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
   const isGrowth = ({ peer }: Row): boolean => peer === "growth" || peer === "native-growth";
   const rest = rows.filter((row) => !isGrowth(row));
-  const main = `${mainTable(rest.filter(({ operation }) => !APART.includes(operation)))}\n\n${factsLine(facts)}`;
+  const operations = rest.filter(({ operation }) => !APART.includes(operation));
+  const main = `${mainTable(operations)}\n\n${factsLine(facts)}`;
+  const brief = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
   const parts = [
     "# What it costs",
     explanation(runs),
@@ -42,7 +55,7 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
     ...growthPart(rows.filter(isGrowth)),
     ...failures(observations),
   ];
-  return { main, growth: growthPoints(rows.filter(isGrowth)), all: `${parts.join("\n\n")}\n` };
+  return { main, brief, growth: growthPoints(rows.filter(isGrowth)), all: `${parts.join("\n\n")}\n` };
 }
 
 function explanation(runs: number): string {
@@ -91,26 +104,13 @@ export async function writeFrontsReport(fronts: string): Promise<void> {
 }
 
 /** Writes results.md, the main table between the marks of the docs' page, its graph, and the few rows of it that the README shows. */
-export async function writeReport({ main, growth, all }: Report): Promise<void> {
+export async function writeReport({ main, brief, growth, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
   await rewritePage(MARKED, main);
   await writeGraph("list-growth", growth, { x: "entries", y: "seconds", scale: "linear" });
   const readme = await readFile(README, "utf8");
-  const rows = new Map(main.split("\n").map((line) => [subjectOf(line), line]));
-  const updated = readme.replace(BRIEF, (_all, start: string, shown: string, end: string) => {
-    const lines = shown.split("\n").map((line) => rows.get(subjectOf(line)) ?? line);
-    return `${start}${lines.join("\n")}${end}`;
-  });
+  const updated = readme.replace(BRIEF, (_all, start: string, end: string) => `${start}${brief}\n${end}`);
   if (updated !== readme) await writeFile(README, updated);
-}
-
-/** What a row is about: its first two cells. */
-function subjectOf(row: string): string {
-  return row
-    .split("|")
-    .slice(1, 3)
-    .map((cell) => cell.trim())
-    .join(", ");
 }
 
 async function rewritePage(marked: RegExp, text: string): Promise<void> {

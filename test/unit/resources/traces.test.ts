@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+import * as native from "pulumi-email-security/native";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const own = { limit: Error.stackTraceLimit, prepare: Error.prepareStackTrace };
@@ -29,11 +30,15 @@ function tracesOf(work: () => unknown): number[] {
   return counts;
 }
 
-const MADE: readonly [string, () => pulumi.CustomResource][] = [
+const MADE: readonly [string, () => pulumi.Resource][] = [
   ["AllowDenyEntry", () => new AllowDenyEntry("one", { list: "deny", value: "evil.example" })],
   ["AllowDenyList", () => new AllowDenyList("one", { entries: { "evil.example": "deny" } })],
   ["VipEmployee", () => new VipEmployee("one", { email: "ceo@acme.example" })],
   ["VipList", () => new VipList("one", { members: { "ceo@acme.example": "" } })],
+  ["native AllowDenyEntry", () => new native.AllowDenyEntry("one", { list: "deny", value: "evil.example" })],
+  ["native AllowDenyList", () => new native.AllowDenyList("one", { entries: { "evil.example": "deny" } })],
+  ["native VipEmployee", () => new native.VipEmployee("one", { email: "ceo@acme.example" })],
+  ["native VipList", () => new native.VipList("one", { members: { "ceo@acme.example": "" } })],
 ];
 
 describe("a resource in a program", () => {
@@ -42,19 +47,22 @@ describe("a resource in a program", () => {
     expect(Error.stackTraceLimit).toBe(own.limit);
   });
 
-  it("tells the place with the program's own frames, and none of what runs it", () => {
+  it.each([
+    ["vip-list.js", VipList],
+    ["vipList.js", native.VipList],
+  ])("tells the place with the program's own frames, and none of what runs it: %s", (file, Kind) => {
     const places: (string | undefined)[][] = [];
     Error.prepareStackTrace = (error, frames) => {
       if (frames.length > 0) places.push(frames.map((frame) => frame.getFileName() ?? undefined));
       return [String(error), ...frames.map((frame) => `    at ${frame}`)].join("\n");
     };
     const prepare = Error.prepareStackTrace;
-    const inFunction = (): unknown => new VipList("one", { members: {} });
+    const inFunction = (): unknown => new Kind("one", { members: {} });
     inFunction();
-    const files = places[0]?.map((file) => file?.replace(/.*[\\/]/, ""));
+    const files = places[0]?.map((place) => place?.replace(/.*[\\/]/, ""));
     const pulumis = Array.from({ length: 4 }, () => "resource.js");
-    expect(files?.slice(0, 7)).toEqual([...pulumis, "vip-list.js", "traces.test.ts", "traces.test.ts"]);
-    expect(places[0]?.filter((file) => file === undefined || file.startsWith("node:"))).toEqual([]);
+    expect(files?.slice(0, 7)).toEqual([...pulumis, file, "traces.test.ts", "traces.test.ts"]);
+    expect(places[0]?.filter((place) => place?.startsWith("node:") ?? true)).toEqual([]);
     expect(Error.prepareStackTrace).toBe(prepare);
   });
 
