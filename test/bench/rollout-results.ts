@@ -39,8 +39,8 @@ export async function writeRolloutResults(
   );
 }
 
-/** Two at once: on a machine of two cores, more are no faster. */
-const AT_ONCE = 2;
+/** What grows is measured with two at once: on a machine of two cores, more are no faster. */
+export const AT_ONCE = 2;
 /** Beyond what is measured, in virtual time. */
 const SIMULATED = [1_000, 3_000, 10_000];
 

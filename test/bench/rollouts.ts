@@ -6,7 +6,8 @@
  *   npm run bench:rollouts                                      everything, some two hours; writes rollouts.md
  *   npm run bench:rollouts -- --tenants 10 --concurrent 2       a part, only printed
  *   npm run bench:rollouts -- --tenants 300 --loops 2           the loop at some parallelisms only
- *   npm run bench:rollouts -- --tenants 10 --unchanged 300      of 300, only the first rollout, and those with nothing to do
+ *   npm run bench:rollouts -- --tenants 10 --unchanged 300      of 300, only the first rollout, those with nothing to do, and one that
+ *                                                               changes each tenant
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -18,7 +19,7 @@ import { ensureEngine } from "pulumi-email-security/engine";
 import { run, stopCommands } from "#bench/command";
 import { machineFacts } from "#bench/machine";
 import { watchTree } from "#bench/memory";
-import { writeRolloutResults } from "#bench/rollout-results";
+import { AT_ONCE, writeRolloutResults } from "#bench/rollout-results";
 import { type Requests, Service, tenantName } from "#bench/service";
 
 const { values } = parseArgs({
@@ -61,12 +62,17 @@ const engine = await ensureEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/cli/main.js");
-for (const tenants of sizes) await measureFleet(tenants, true, loops);
-for (const tenants of unchangedSizes) await measureFleet(tenants, false, unchangedLoops);
+for (const tenants of sizes) await measureFleet(tenants, concurrencies, loops);
+for (const tenants of unchangedSizes) await measureFleet(tenants, [AT_ONCE], unchangedLoops);
 const facts = await machineFacts(values.date);
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
 
-async function measureFleet(tenants: number, changes: boolean, loopsAt: readonly number[]): Promise<void> {
+/** @param changedAt how many tenants at once where each of them is changed */
+async function measureFleet(
+  tenants: number,
+  changedAt: readonly number[],
+  loopsAt: readonly number[],
+): Promise<void> {
   await using service = await Service.start({ tenants });
   const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   try {
@@ -113,7 +119,7 @@ async function measureFleet(tenants: number, changes: boolean, loopsAt: readonly
       if (loopsAt.includes(concurrent)) {
         await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
       }
-      if (!changes) continue;
+      if (!changedAt.includes(concurrent)) continue;
       await writeBaseline(folder, ++denies);
       await measure("rollout", "one new deny each", concurrent, process.execPath, rollout(concurrent));
       if (!loopsAt.includes(concurrent)) continue;
