@@ -40,19 +40,22 @@ export class AllowDenyEntryStore {
   readonly #delete;
 
   constructor(database: DatabaseSync, audit: AuditLog) {
-    // A statement for each set of filters, so that each walks its own index, newest first, and never sorts.
+    // A statement for each set of filters, so that each walks its own index, newest first, never sorts, and reads no more than that.
     const selection = (filters: string) => ({
       page: database.prepare(
         `SELECT ${COLUMNS} FROM allow_deny_entries WHERE ${filters} ORDER BY seq DESC LIMIT ? OFFSET ?`,
       ),
       count: database.prepare(`SELECT count(*) AS total FROM allow_deny_entries WHERE ${filters}`),
     });
-    const matches = "(? = '' OR instr(fold(value), ?) > 0)";
+    const selections = (filters: string) => ({
+      whole: selection(filters),
+      matching: selection(`${filters} AND instr(fold(value), ?) > 0`),
+    });
     this.#database = database;
     this.#audit = audit;
     this.#selections = {
-      all: selection(`tenant_id = ? AND ${matches}`),
-      ofList: selection(`tenant_id = ? AND list = ? AND ${matches}`),
+      all: selections("tenant_id = ?"),
+      ofList: selections("tenant_id = ? AND list = ?"),
     };
     this.#find = database.prepare(
       `SELECT ${COLUMNS}, canonical_value FROM allow_deny_entries WHERE tenant_id = ? AND id = ?`,
@@ -75,8 +78,9 @@ export class AllowDenyEntryStore {
   /** Newest first. */
   page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): Page<AllowDenyEntryRow> {
     const text = q.toLowerCase();
-    const { page, count } = list === undefined ? this.#selections.all : this.#selections.ofList;
-    const filters = list === undefined ? [tenantId, text, text] : [tenantId, list, text, text];
+    const { whole, matching } = list === undefined ? this.#selections.all : this.#selections.ofList;
+    const { page, count } = text === "" ? whole : matching;
+    const filters = [tenantId, ...(list === undefined ? [] : [list]), ...(text === "" ? [] : [text])];
     return {
       items: all<AllowDenyEntryRow>(page, ...filters, limit, offset),
       total: first<{ total: number }>(count, ...filters)?.total ?? 0,
