@@ -1,6 +1,7 @@
 import * as crypto from "node:crypto";
 import {
   accessSync,
+  appendFileSync,
   closeSync,
   constants,
   fstatSync,
@@ -9,10 +10,9 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { type FolderPlace, openOwnFolder } from "../machine/own-folder";
+import { type FolderPlace, type OwnFolder, openOwnFolder } from "../machine/own-folder";
 import { isRunning, thisMachine } from "../machine/processes";
 
 export interface DeclarationsOptions {
@@ -84,6 +84,12 @@ export class Declarations {
     return !this.#ownHeld.has(id) && this.#held.has(id);
   }
 
+  /** The run is over: what this process has shared of it goes, and nothing stays open. */
+  end(): void {
+    this.#declared?.end();
+    this.#held.end();
+  }
+
   #share(keys: Iterable<string>, tenant: string | undefined): void {
     if (tenant !== undefined) this.#declaredOf(tenant).add(keys);
   }
@@ -101,8 +107,9 @@ class SharedSet {
   readonly #options: DeclarationsOptions;
   readonly #name: string;
   readonly #read = new Map<string, { readonly size: number; readonly hashes: ReadonlySet<string> }>();
-  #folder: string | undefined;
+  #folder: OwnFolder | undefined;
   #open: number | undefined;
+  #isOver = false;
 
   constructor(options: DeclarationsOptions, name: string) {
     this.#options = options;
@@ -112,7 +119,7 @@ class SharedSet {
   add(texts: Iterable<string>): void {
     let lines = "";
     for (const text of texts) lines += `${hash(text)}\n`;
-    if (lines !== "") quietly(() => writeSync(this.#opened(), lines));
+    if (lines !== "") quietly(() => appendFileSync(this.#opened(), lines));
   }
 
   has(text: string): boolean {
@@ -124,6 +131,19 @@ class SharedSet {
     });
     const wanted = hash(text);
     return [...this.#read.values()].some(({ hashes }) => hashes.has(wanted));
+  }
+
+  end(): void {
+    const folder = this.#folder;
+    const file = folder && this.#path();
+    this.#isOver = true;
+    if (folder === undefined || file === undefined) return;
+    this.#close();
+    quietly(() => rmSync(file, { force: true }));
+    // By then the folder's number may be that of another one.
+    atExit.delete(file);
+    this.#folder = undefined;
+    quietly(() => folder[Symbol.dispose]());
   }
 
   #readAgain(file: string): void {
@@ -156,21 +176,24 @@ class SharedSet {
   }
 
   #shared(): string {
-    if (this.#folder !== undefined) return this.#folder;
+    if (this.#isOver) throw new Error("the run is over");
+    if (this.#folder !== undefined) return this.#folder.path;
     const folder = firstUsable(this.#options.folders);
     if (folder === undefined) throw new Error("there is no folder to share a file in");
-    removeForgotten(folder);
+    removeForgotten(folder.path);
     this.#folder = folder;
     removedAtExit(this.#path());
-    return folder;
+    return folder.path;
   }
 }
 
 const atExit = new Set<string>();
+let isHeard = false;
 
 /** A process that is attached to begins a session for each run. */
 function removedAtExit(file: string): void {
-  if (atExit.size === 0) {
+  if (!isHeard) {
+    isHeard = true;
     process.once("exit", () => {
       for (const one of atExit) quietly(() => rmSync(one, { force: true }));
     });
@@ -178,14 +201,16 @@ function removedAtExit(file: string): void {
   atExit.add(file);
 }
 
-/** The path of the first folder that is this user's alone, and can be written to. It stays open as long as this process lives. */
-function firstUsable(places: readonly FolderPlace[]): string | undefined {
+/** The first folder that is this user's alone, and can be written to. */
+function firstUsable(places: readonly FolderPlace[]): OwnFolder | undefined {
   for (const place of places) {
+    let folder: OwnFolder | undefined;
     try {
-      const { path } = openOwnFolder(place);
-      accessSync(path, constants.W_OK);
-      return path;
+      folder = openOwnFolder(place);
+      accessSync(folder.path, constants.W_OK);
+      return folder;
     } catch {
+      folder?.[Symbol.dispose]();
       // The next one may be.
     }
   }

@@ -65,13 +65,13 @@ type Connection = string;
  * shell; so that whoever runs an engine can have it attach to its own process, instead of starting two of the host for each
  * `up`. What the state then holds is what the host would have left there.
  *
- * Each run of an engine is served by a session of its own. What only the host can serve is refused, and known by {@link isForeign}:
- * another provider than the shell, and more than the one provider that the engine makes itself.
+ * Each connection of an engine is served by a session of its own, as it would have a process of the host. What only the host can
+ * serve is refused, and known by {@link isForeign}: another provider than the shell, and one that the engine doesn't make itself.
  */
 export class DynamicService {
   readonly #environment: NodeJS.ProcessEnv;
   #engine = "";
-  #run: Run | undefined;
+  readonly #runs = new Map<Connection, Run>();
   #underWay = 0;
   #isForeign = false;
 
@@ -96,16 +96,13 @@ export class DynamicService {
    * @returns whether calls were under way, which come to their end by themselves.
    */
   end(): boolean {
-    this.#run?.session.close();
+    this.#endRuns();
     return this.#underWay > 0;
   }
 
   attach(request: { getAddress(): string }): unknown {
     const engine = request.getAddress();
-    if (engine !== this.#engine) {
-      this.#run?.session.close();
-      this.#run = undefined;
-    }
+    if (engine !== this.#engine) this.#endRuns();
     this.#engine = engine;
     return new Empty();
   }
@@ -123,12 +120,14 @@ export class DynamicService {
 
   async configure(request: Message<"ConfigureRequest">, connection: Connection): Promise<unknown> {
     const instance = nameInUrn(request.getUrn() ?? "");
-    if (!isDefaultProvider(instance) || this.#run !== undefined) throw this.#foreign("this run's providers");
+    // The engine makes a second one where the stack's configuration is another than that of its last run.
+    if (!isDefaultProvider(instance) || this.#runs.has(connection))
+      throw this.#foreign("this run's providers");
     const session = new ProviderSession(this.#engine, () => {}, this.#environment);
     const providers = HANDLERS.map(
       ([name, kind]) => [shell(name), dynamicFront(kind, session) as Provider] as const,
     );
-    this.#run = { connection, session, providers: new Map<unknown, Provider>(providers) };
+    this.#runs.set(connection, { session, providers: new Map<unknown, Provider>(providers) });
     const config = plainOf(request.getArgs());
     const get = (key: string): string | undefined =>
       runtime.unwrapRpcSecret(config[key]) as string | undefined;
@@ -211,9 +210,14 @@ export class DynamicService {
   #providerOf(connection: Connection, properties: Properties, otherwise: Properties = {}): Provider {
     const told = properties[PROVIDER_PROPERTY];
     const which = told === runtime.unknownValue ? otherwise[PROVIDER_PROPERTY] : told;
-    const provider = this.#run?.connection === connection ? this.#run.providers.get(which) : undefined;
+    const provider = this.#runs.get(connection)?.providers.get(which);
     if (provider === undefined) throw this.#foreign("this dynamic resource");
     return provider;
+  }
+
+  #endRuns(): void {
+    for (const { session } of this.#runs.values()) session.close();
+    this.#runs.clear();
   }
 
   #foreign(what: string): Error {
@@ -236,9 +240,8 @@ export class DynamicService {
   }
 }
 
-/** What one run of an engine is served by. */
+/** What one connection of an engine is served by. */
 interface Run {
-  readonly connection: Connection;
   readonly session: ProviderSession;
   /** By the text that Pulumi stores in a resource as its provider. */
   readonly providers: ReadonlyMap<unknown, Provider>;

@@ -159,9 +159,10 @@ export class ProviderSession implements Session {
     this.#cancelled.abort(new RunCancelled("the run was cancelled"));
   }
 
-  /** The same, and nothing is kept open: for a process that goes on to another tenant. */
+  /** The same, and nothing is kept open, or shared any more: for a process that goes on to another tenant. */
   close(): void {
     this.cancel();
+    this.#declarations.end();
     void this.#current?.client.close().catch(() => {});
     dropPermits(this.#environment);
   }

@@ -116,6 +116,15 @@ it("leaves in the state what a person's own `pulumi up` does, and starts no othe
   }
 });
 
+it("serves the two providers that the engine makes of a configuration that was changed since the last run", async () => {
+  const set = await fleet.pulumi("t0", "config", "set", "fleet:changed", "since").ended;
+  expect(set.code, set.output).toBe(0);
+  await fleet.write(STARTED, "");
+  expect(await up("t0", keyOf("t0"))).toEqual({ ok: true });
+  expect(started().hosts).toBe(0);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", ["one.example", "two.example"]));
+});
+
 it("knows no key of the tenant before", async () => {
   const result = await up("t1", {});
   expect(result).toMatchObject({

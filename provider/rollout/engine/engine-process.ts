@@ -6,6 +6,7 @@ import { withoutColour } from "../../plan/pulumi";
 import { keepCompiled } from "../../resources/compile-cache";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
+import { hasDied } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
 import { ServedProvider } from "./served-provider";
@@ -67,7 +68,8 @@ async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> 
     ? failedUp(request.stack, new Error("it was stopped before it began"), [])
     : await upWith({ ...request, environment: provider.environment });
   const isSpent = provider.end();
-  const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled;
+  // What an engine that died has left is to be looked at first.
+  const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled && !hasDied(result.message);
   return { result: isAgain ? await upWith(request) : result, isSpent };
 }
 

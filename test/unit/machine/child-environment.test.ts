@@ -46,6 +46,8 @@ it("passes on what a program needs to run, and what it needs besides to that one
     ...go,
     ...backend,
     ACME: "key",
+    UV_INDEX_URL: "https://user:token@packages.example",
+    NIX_CONFIG: "access-tokens = github.com=token",
     GOOGLE_CREDENTIALS: "google",
   };
   expect(leanEnvironment(environment)).toEqual(all);

@@ -182,6 +182,28 @@ function tree(path: string): string[] {
   return readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
 }
 
+it.runIf(process.platform === "linux")(
+  "keeps nothing of a run that is over: no file, no descriptor, nothing that a later run on the same port can read",
+  () => {
+    const descriptors = (): number => readdirSync("/proc/self/fd").length;
+    const before = descriptors();
+    const heard = process.listenerCount("exit");
+    for (let run = 0; run < 20; run++) {
+      const one = declarations();
+      one.declare(["deny:evil.example"], "tenant");
+      one.hold(["ade_1"]);
+      expect(readdirSync(folder)).toHaveLength(2);
+      one.end();
+      one.end();
+      one.hold(["ade_2"]);
+      expect([one.has("deny:good.example", "tenant"), one.isHeldElsewhere("ade_3")]).toEqual([false, false]);
+    }
+    expect([readdirSync(folder), descriptors()]).toEqual([[], before]);
+    expect(process.listenerCount("exit") - heard).toBeLessThanOrEqual(1);
+    expect(declarations().isHeldElsewhere("ade_1")).toBe(false);
+  },
+);
+
 function declarations(options: Partial<DeclarationsOptions> = {}): Declarations {
   return new Declarations({ folders: [place], run: "1", parent: process.ppid, ...options });
 }
