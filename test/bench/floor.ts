@@ -33,7 +33,7 @@ for (let index = 0; index < ${count}; index++) new Nothing("nothing-" + index);
 `;
 }
 
-/** What nobody can do without: the engine with a resource that does nothing, and the requests alone, one after the other. */
+/** The engine with a dynamic resource that does nothing, as Pulumi's documentation shows one, and then the requests alone. */
 export const floor: Peer = {
   name: "floor",
   title: "the floor",

@@ -98,7 +98,7 @@ const startedAt = performance.now();
 const minutes = (): number => (performance.now() - startedAt) / 60_000;
 const facts = await machineFacts(values.date);
 const journal = new Journal(
-  JSON.stringify({ part, sizes, pulumi: facts.pulumi, cpu: facts.cpu }),
+  JSON.stringify({ part, sizes, commit: facts.commit, pulumi: facts.pulumi, cpu: facts.cpu }),
   values.resume,
 );
 
@@ -109,15 +109,20 @@ try {
   }
   for (const peer of selected) if (peer.isSlow) await measure(peer, 1);
 
+  const isOneCommit = (await machineFacts(values.date)).commit === facts.commit;
+  if (isWhole && !isOneCommit)
+    console.error(
+      "\nNot written down: the work tree became another commit meanwhile, so no table is of one.",
+    );
   const observations = journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
   if (part === "fronts") {
     const table = frontsReport(observations, facts, runs);
     console.log(`\n${table}\n\nIt took ${minutes().toFixed(1)} minutes.`);
-    if (isWhole) await writeFrontsReport(table);
+    if (isWhole && isOneCommit) await writeFrontsReport(table);
   } else {
     const report = reportOf(observations, facts, runs);
     console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
-    if (isWhole) await writeReport(report);
+    if (isWhole && isOneCommit) await writeReport(report);
   }
   const now: Kept = { facts, observations };
   if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);

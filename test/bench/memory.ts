@@ -60,7 +60,7 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
 }
 
 /** Adding up costs more than looking at a mark. */
-const TREE_INTERVAL_MS = 1_000;
+const TREE_INTERVAL_MS = 250;
 
 function roleOf(pid: number): keyof Peaks | undefined {
   const command = read(`/proc/${pid}/cmdline`);

@@ -3,7 +3,10 @@ import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
 
-/** What nobody can do without who has a resource an entry: as many dynamic resources that do nothing. */
+/**
+ * As many dynamic resources that do nothing, as Pulumi's documentation shows one. Each is written with its provider's code and Pulumi's
+ * traces, which others can do without.
+ */
 export const nothingEntries: Peer = {
   name: "nothing-entries",
   title: "a dynamic resource an entry that does nothing",

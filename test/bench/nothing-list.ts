@@ -3,8 +3,8 @@ import type { Peer } from "#bench/observation";
 import { measureOperations } from "#bench/operations";
 
 /**
- * The whole list as one dynamic resource that does nothing but keep it: what Pulumi's SDK, host and engine take for a map of so
- * many texts as inputs and outputs, with no request and no work of ours.
+ * The whole list as one dynamic resource that does nothing but keep it, as Pulumi's documentation shows one: what Pulumi's SDK, host
+ * and engine take for a map of so many texts as inputs and outputs, with no request and no work of ours.
  */
 export function nothingListProgram(count: number): string {
   return `

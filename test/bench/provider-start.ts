@@ -18,11 +18,15 @@ export const nativeStart: Peer = startOf("native-start", "until the native plugi
 ]);
 
 /** How long a program takes from its start until it has what it declares resources with, most of which is Pulumi's own. */
-export const programStart: Peer = startOf("program-start", "until a program has imported the package", [
-  process.execPath,
-  "--eval",
-  'require("pulumi-email-security"); console.log("imported")',
-]);
+export const programStart: Peer = startOf(
+  "program-start",
+  "until a program has what it declares a list with",
+  [
+    process.execPath,
+    "--eval",
+    'const { AllowDenyList } = require("pulumi-email-security"); console.log(AllowDenyList.name)',
+  ],
+);
 
 function startOf(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
   return {

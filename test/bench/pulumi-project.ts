@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { type Engine, ensureEngine } from "pulumi-email-security/engine";
 import { type Finished, run } from "#bench/command";
 import type { StateSize } from "#bench/observation";
 
@@ -45,7 +45,7 @@ export class PulumiProject implements AsyncDisposable {
     const state = join(folder, ".state");
     await mkdir(state);
     const project = new PulumiProject(folder, engine.command, {
-      ...engine.environment(withoutOwnSettings(process.env)),
+      ...plainEnvironment(engine),
       PULUMI_BACKEND_URL: `file://${state.replaceAll("\\", "/")}`,
       PULUMI_CONFIG_PASSPHRASE: "bench",
       PULUMI_HOME: join(folder, ".home"),
@@ -113,6 +113,13 @@ export class PulumiProject implements AsyncDisposable {
       memory,
     });
   }
+}
+
+/** That of a person's own `pulumi`, for whom nobody has Node.js keep what it compiled; who has set that himself has it. */
+export function plainEnvironment(engine: Engine): NodeJS.ProcessEnv {
+  const { NODE_COMPILE_CACHE: _ours, ...plain } = engine.environment(withoutOwnSettings(process.env));
+  const { NODE_COMPILE_CACHE: own } = process.env;
+  return { ...plain, ...(own && { NODE_COMPILE_CACHE: own }) };
 }
 
 /** The user's own tenant and Pulumi account are no business of a bench. */

@@ -21,8 +21,8 @@ const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 const BRIEF_PEERS: ReadonlyMap<string, number> = new Map([
   ["floor", 5_000],
   ["list", 5_000],
-  ["nothing-entries-without-checkpoints", 2_000],
-  ["entries-without-checkpoints", 2_000],
+  ["nothing-entries", 2_000],
+  ["entries", 2_000],
   ["obvious", 2_000],
 ]);
 
@@ -43,7 +43,8 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
   const rest = rows.filter((row) => !isGrowth(row));
   const operations = rest.filter(({ operation }) => !APART.includes(operation));
   const main = `${mainTable(operations)}\n\n${factsLine(facts)}`;
-  const brief = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
+  const shown = mainTable(operations.filter(({ peer, count }) => BRIEF_PEERS.get(peer) === count));
+  const brief = `${shown}\n\n${facts.date}, commit ${facts.commit}.`;
   const parts = [
     "# What it costs",
     explanation(runs),

@@ -19,6 +19,7 @@ import { ensureEngine } from "pulumi-email-security/engine";
 import { run, stopCommands } from "#bench/command";
 import { machineFacts } from "#bench/machine";
 import { watchTree } from "#bench/memory";
+import { plainEnvironment } from "#bench/pulumi-project";
 import { AT_ONCE, writeRolloutResults } from "#bench/rollout-results";
 import { type Requests, Service, tenantName } from "#bench/service";
 
@@ -58,13 +59,14 @@ const READINGS = fileURLToPath(new URL("readings-alone.ts", import.meta.url));
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
 const measurements: RolloutMeasurement[] = [];
+// Of what is measured, and not of what was committed meanwhile.
+const facts = await machineFacts(values.date);
 const engine = await ensureEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/cli/main.js");
 for (const tenants of sizes) await measureFleet(tenants, concurrencies, loops);
 for (const tenants of unchangedSizes) await measureFleet(tenants, [AT_ONCE], unchangedLoops);
-const facts = await machineFacts(values.date);
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
 
 /** @param changedAt how many tenants at once where each of them is changed */
@@ -166,7 +168,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   };
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
   return {
-    ...engine.environment(),
+    ...plainEnvironment(engine),
     ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`])),
     EMAIL_SECURITY_KEY_VARIABLES: names.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_BASE_URL: url,

@@ -78,7 +78,7 @@ export class EngineCommand {
   ): Promise<CommandResult> {
     const [verb, noun = ""] = args;
     if (verb === "stack" && ASIDE.includes(noun)) return result(noun === "history" ? "[]" : "{}", "");
-    if (this.#isCancelled) throw new Error("it was stopped before it began");
+    if (this.#isCancelled) throw new Error(`\`pulumi ${verb}\` was not begun: it was stopped`);
     // Which stack is selected is in a file that all of a folder share, and that a kill leaves cut off.
     const unselected = verb === "stack" && noun === "init" ? ["--no-select"] : [];
     const child = spawn(this.#command, [...args, ...unselected, "--non-interactive"], {
