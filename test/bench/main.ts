@@ -76,7 +76,6 @@ if (part === "fleet") {
 }
 const runs = wholeNumber(values.runs, values.quick ? 2 : 3);
 const sizes = {
-  runs,
   manyEntries: wholeNumber(values.entries, 5_000),
   singleEntries: wholeNumber(values.entries, values.quick ? 300 : 2_000),
   members: wholeNumber(values.members, 2_000),
@@ -98,7 +97,7 @@ const startedAt = performance.now();
 const minutes = (): number => (performance.now() - startedAt) / 60_000;
 const facts = await machineFacts(values.date);
 const journal = new Journal(
-  JSON.stringify({ part, sizes, commit: facts.commit, pulumi: facts.pulumi, cpu: facts.cpu }),
+  JSON.stringify({ part, runs, sizes, commit: facts.commit, pulumi: facts.pulumi, cpu: facts.cpu }),
   values.resume,
 );
 

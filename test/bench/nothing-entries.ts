@@ -13,7 +13,7 @@ export const nothingEntries: Peer = {
   isSlow: true,
   async measure(bench) {
     const count = bench.singleEntries;
-    await measureOperations(bench, { count, program: nothingProgram, repeats: bench.runs });
+    await measureOperations(bench, { count, program: nothingProgram });
   },
 };
 

@@ -42,8 +42,6 @@ export interface StateSize {
 
 /** What a peer is measured with. */
 export interface Bench {
-  /** How often what is fast is done. */
-  readonly runs: number;
   /** Entries of what is made for thousands. */
   readonly manyEntries: number;
   /** Entries of what has a resource for each. */
@@ -62,7 +60,7 @@ export interface Peer {
   readonly name: string;
   /** As the table calls it. */
   readonly title: string;
-  /** Whether it takes minutes, so that it is done once and repeats only its fast operations itself. */
+  /** Whether it takes minutes, so that it is done once. */
   readonly isSlow: boolean;
   /** The peer that its times are beside, in the same run. Default: the floor. */
   readonly floor?: string;

@@ -70,6 +70,6 @@ export const obviousProvider: Peer = {
   title: "the obvious dynamic provider",
   isSlow: true,
   async measure(bench) {
-    await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
+    await measureOperations(bench, { count: bench.singleEntries, program });
   },
 };

@@ -10,13 +10,11 @@ export interface Subject {
   /** More of the environment, for the first `up`. */
   readonly environment?: Record<string, string>;
   readonly variant?: string;
-  /** How often the operations after the first `up` are done. Default 1. */
-  readonly repeats?: number;
 }
 
 /** The first `up`, `up` with nothing to do, without and with a look first, and `refresh` of a program, on a service and a stack that are new. */
 export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
-  const { count, program, environment, variant, repeats = 1 } = subject;
+  const { count, program, environment, variant } = subject;
   await using service = await Service.start();
   await using project = await PulumiProject.create(program(count), service.environment);
   const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
@@ -25,10 +23,9 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   };
 
   await measure("first up", () => project.up({ environment }));
-  for (let repeat = 0; repeat < repeats; repeat++)
-    await measure("no-op up", () => project.upWithNothingToDo());
-  for (let repeat = 0; repeat < repeats; repeat++) await measure("looking up", () => project.upThatLooks());
-  for (let repeat = 0; repeat < repeats; repeat++) await measure("refresh", () => project.refresh());
+  await measure("no-op up", () => project.upWithNothingToDo());
+  await measure("looking up", () => project.upThatLooks());
+  await measure("refresh", () => project.refresh());
   const ofMany = await project.stateSize();
   const ofOne = await stateOfOne(subject);
   bench.record({

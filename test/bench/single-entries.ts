@@ -46,7 +46,7 @@ function withCheckpoints(name: string, title: string, front: Front): Peer {
     floor: "nothing-entries",
     async measure(bench) {
       const program = (count: number): string => entriesProgram(count, front);
-      await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
+      await measureOperations(bench, { count: bench.singleEntries, program });
     },
   };
 }

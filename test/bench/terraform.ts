@@ -32,9 +32,8 @@ export const terraform: Peer = {
       bench.record({ operation, count, variant: `\`terraform ${args[0]}\``, seconds, requests });
     };
     await measure("first up", "apply", "-auto-approve");
-    for (let repeat = 0; repeat < bench.runs; repeat++)
-      await measure("no-op up", "plan", "-detailed-exitcode");
-    for (let repeat = 0; repeat < bench.runs; repeat++) await measure("refresh", "refresh");
+    await measure("no-op up", "plan", "-detailed-exitcode");
+    await measure("refresh", "refresh");
     bench.record({
       operation: "state",
       count,
