@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import type { Observation } from "../../bench/observation";
+import { rowsOf } from "../../bench/rows";
+import { verdictsOf } from "../../bench/targets";
+
+const WHAT = "what an entry more takes of the longest list";
+
+/** A list of three sizes, by what it takes. */
+function measured(seconds: (count: number) => number | undefined): number | undefined {
+  const observations = [1_000, 10_000, 50_000].flatMap((count): Observation[] => {
+    const taken = seconds(count);
+    const flat = { peer: "growth", operation: "no-op up", count, seconds: 2 + count / 1_000 } as const;
+    const refresh = { ...flat, operation: "refresh" } as const;
+    return [flat, ...(taken === undefined ? [] : [{ ...refresh, seconds: taken }])];
+  });
+  return verdictsOf(rowsOf(observations)).find(({ what }) => what === WHAT)?.measured;
+}
+
+it("tells growth apart from what each run takes once, by the operation that grows most", () => {
+  expect(measured((count) => 2 + count / 1_000)).toBeCloseTo(1);
+  expect(measured((count) => 2 + (count / 1_000) ** 1.2)).toBeCloseTo(1.416, 2);
+});
+
+it("misses what could not be measured of one size", () => {
+  expect(measured((count) => (count === 50_000 ? undefined : 2 + count / 1_000))).toBe(
+    Number.POSITIVE_INFINITY,
+  );
+});
