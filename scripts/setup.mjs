@@ -87,7 +87,10 @@ function dependenciesAreThere() {
 async function installDependencies() {
   if (dependenciesAreThere()) return;
   const fresh = !fs.existsSync(path.join(modules, ".package-lock.json"));
-  say(fresh ? "Installing the npm packages, about half a minute ..." : "Updating the npm packages ...");
+  const node = isNewEnough(process.versions.node) ? "" : " and a newer Node.js beside them";
+  say(
+    fresh ? `Installing the npm packages${node}, about half a minute ...` : "Updating the npm packages ...",
+  );
   // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
   // refuses a lock file that was written where a registry lacked the packages of other platforms.
   const done = fresh && (await npm("ci", "ignore")) === 0;
