@@ -227,7 +227,7 @@ export function outsideOrganization(
   const verb = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
   return new NotInOrganizationError(
     addresses,
-    `${shown}${more} ${verb} of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    `${shown}${more} ${verb} of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
     options,
   );
 }

@@ -256,7 +256,7 @@ export const SERVICE_ERRORS = {
     means:
       "The service says that a mailbox is not of the organization. None of the addresses of the request was written.",
     example:
-      "lena@elsewhere.example is no mailbox of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+      "lena@elsewhere.example is no mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
     causes: [
       "a slip in the address",
       "the mailbox does not exist in the directory yet",

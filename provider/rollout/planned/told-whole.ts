@@ -95,7 +95,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     guards: guardsOf(planned.guards),
     again: (planned.again ?? []).map(
       ({ rollout, by, tenants: where, what }) =>
-        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} had done it, and ${given(by)} took it back.`,
+        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} took back what that one had done.`,
     ),
     failures: failuresOf(tenants),
     skipped: skipped.map(skippedWords),

@@ -104,7 +104,7 @@ function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): v
     const more = what.length > 5 ? `, … and ${number(what.length - 5)} more` : "";
     paper.marked(
       "!",
-      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} had done it, and ${given(by)} took it back.`,
+      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} took back what that one had done.`,
       { indent: INDENT, style: "red" },
     );
   }

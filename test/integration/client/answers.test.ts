@@ -194,7 +194,7 @@ describe("not in the organization is one error, in whatever status and shape the
         outcomeUnknown: false,
         request: { method: "POST", path: "/api/v1/settings/vip_employees" },
         message:
-          "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+          "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
       });
       expect(service.received).toHaveLength(1);
     }

@@ -162,7 +162,7 @@ it("rejects outsiders each with its own address, and sends the rest once again",
     status: 422,
     request,
     serviceMessage: undefined,
-    message: `${person(3)} is no mailbox of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    message: `${person(3)} is no mailbox of the organization, says the service; the request wrote nothing. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
   });
   expect(error.cause).toBeUndefined();
 });
