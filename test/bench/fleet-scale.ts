@@ -38,6 +38,7 @@ const KINDS = [
  * command as a process of its own.
  */
 export async function fleetScaleReport(sizes: readonly number[]): Promise<string> {
+  const facts = await machineFacts(new Date().toISOString().slice(0, 10));
   const stand = ["fleet-stand-in.ts", JSON.stringify({ shared: SHARED, own: OWN })] as const;
   await using service = await Service.startScript(...stand);
   const readings: string[][] = [];
@@ -68,9 +69,8 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
       rmSync(folder, { recursive: true, force: true });
     }
   }
-  const facts = await machineFacts(new Date().toISOString().slice(0, 10));
   return [
-    `Each tenant denies ${SHARED} domains of a baseline that all include, and ${OWN} of its own; one address, ${facts.cpu}.`,
+    `Each tenant denies ${SHARED} domains of a baseline that all include, and ${OWN} of its own; one address, ${facts.cpu}; ${facts.date}, commit ${facts.commit}.`,
     table(
       [
         ...["", "tenants", "requests"],
