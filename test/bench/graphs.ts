@@ -41,7 +41,8 @@ async function svgOf(points: readonly Point[], { x, y, scale: type }: Axes): Pro
       color: { field: "line", type: "nominal", title: null, sort: null },
       strokeDash: { field: "isSimulated", type: "nominal", legend: null },
     },
-    config: { font: "sans-serif" },
+    // Else a long name is cut off.
+    config: { font: "sans-serif", legend: { labelLimit: 0 } },
   };
   return await new View(parse(compile(spec).spec), { renderer: "none" }).toSVG();
 }
