@@ -113,7 +113,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   );
   // What `email-security explain` shows is of one that took back another change.
   const asShown = again.stderr
-    .replace(/\S+ and (?=\S+ took back)/, "")
+    .replace(/\S+ and (?=\S+ took back what this plan)/, "")
     .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
   expectExample("ERR_ROLLOUT_TAKEN_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
