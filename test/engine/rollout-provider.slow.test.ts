@@ -14,6 +14,8 @@ import { Fleet, keyVariable } from "../support/fleet";
 
 let fleet: Fleet;
 let pool: EnginePool;
+/** One whose processes have these variables too. */
+let poolWith: (environment: Readonly<Record<string, string>>) => EnginePool;
 let engine: Awaited<ReturnType<typeof ensureEngine>>;
 /** Called at each write. */
 let atWrite: (() => void) | undefined;
@@ -42,10 +44,9 @@ beforeAll(async () => {
   const { EnginePool: Pool } = (await import(
     built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };
-  pool = new Pool({
-    ...fleet.environment,
-    ...Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""])),
-  });
+  const keyless = Object.fromEntries(fleet.names.map((one) => [keyVariable(one), ""]));
+  poolWith = (environment) => new Pool({ ...fleet.environment, ...keyless, ...environment });
+  pool = poolWith({});
 });
 afterAll(async () => {
   pool?.close();
@@ -63,7 +64,11 @@ function started(): { readonly engines: number; readonly hosts: number } {
   return { engines: count("engine-process.js"), hosts: count("dynamic-provider") };
 }
 
-async function up(name: string, environment: Readonly<Record<string, string>>): Promise<UpResult> {
+async function up(
+  name: string,
+  environment: Readonly<Record<string, string>>,
+  by: EnginePool = pool,
+): Promise<UpResult> {
   const own = Object.entries(fleet.environment).filter(([variable]) => !/^(T\d_KEY|EMAIL_)/.test(variable));
   const request = {
     stack: name,
@@ -82,7 +87,7 @@ async function up(name: string, environment: Readonly<Record<string, string>>): 
       ...environment,
     },
   };
-  return await pool.up(request, new AbortController().signal);
+  return await by.up(request, new AbortController().signal);
 }
 
 const keyOf = (name: string) => ({ EMAIL_SECURITY_API_KEY: fleet.environment[keyVariable(name)] ?? "" });
@@ -134,6 +139,28 @@ it("knows no key of the tenant before", async () => {
   expect(fleet.take()).toEqual([]);
   // In the process that had the other's.
   expect(started()).toEqual({ engines: 0, hosts: 0 });
+});
+
+it("says why it cannot serve a tenant where it may not listen, and begins nothing", async () => {
+  await fleet.write(
+    "deaf.cjs",
+    `require("net").Server.prototype.listen = function () {
+      process.nextTick(() => this.emit("error", new Error("listen EPERM: operation not permitted 127.0.0.1")));
+      return this;
+    };`,
+  );
+  const deaf = poolWith({ NODE_OPTIONS: `--require ${join(fleet.folder, "deaf.cjs")}` });
+  try {
+    expect(await up("t0", keyOf("t0"), deaf)).toMatchObject({
+      ok: false,
+      message: expect.stringMatching(
+        /^Pulumi was not begun: .* can't listen on 127\.0\.0\.1 \(listen EPERM: [^()[\]]*\)\. .*resume\.$/,
+      ),
+    });
+  } finally {
+    deaf.close();
+  }
+  expect(fleet.take()).toEqual([]);
 });
 
 it("does nothing more for a tenant whose engine is killed, and serves no other tenant where something is under way", async () => {

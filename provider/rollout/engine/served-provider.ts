@@ -33,7 +33,10 @@ export class ServedProvider {
     this.environment = environment;
   }
 
-  /** @param environment that of the CLI, and with it of the provider. */
+  /**
+   * @param environment that of the CLI, and with it of the provider.
+   * @throws Error where the process may not listen on the loopback interface.
+   */
   static async start(environment: Readonly<Record<string, string>>): Promise<ServedProvider> {
     const service = new DynamicService(environment);
     const server = new Server({
@@ -43,7 +46,7 @@ export class ServedProvider {
     server.addService(ResourceProviderService, service.rpcs);
     const port = await new Promise<number>((resolve, reject) => {
       server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
+        error === null ? resolve(bound) : reject(cannotListen(error)),
       );
     });
     // The first of a name counts; others that somebody attaches to stay.
@@ -70,4 +73,11 @@ export class ServedProvider {
     this.#server.forceShutdown();
     return this.#service.end();
   }
+}
+
+function cannotListen(error: Error): Error {
+  const cause = /\[(.*)\]$/s.exec(error.message)?.[1] ?? error.message;
+  return new Error(
+    `Pulumi was not begun: the provider that it asks, in this process, can't listen on 127.0.0.1 (${cause}). Let this process open ports there, and resume.`,
+  );
 }
