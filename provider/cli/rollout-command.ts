@@ -371,11 +371,13 @@ async function decide(
   else process.stdout.write(overview);
   const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
   if (code !== undefined) {
+    const other = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
     await writePlanFiles(report, planned, async () => await rollouts.wholePlan(planned), options);
     await rollouts.forget(id);
     tellWritten(options, planned.mail);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
+      if (other !== undefined) console.error(harmless(`But another rollout comes first. ${other}`));
     }
     return code;
   }

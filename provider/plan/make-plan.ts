@@ -176,19 +176,25 @@ function standingAllows(
 const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
-/** What is alarming first, by how much mail there is; then what lets mail in before what keeps it out. */
+/** What is alarming first, by how much mail there is; then what lets mail in, what goes, the people, and what keeps mail out. */
 function byImportance(one: Change, other: Change): number {
   const weight = (change: Change): readonly number[] => [
     ALARMS.indexOf(change.alarm),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
     -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
-    change.after?.list === "allow" ? 0 : 1,
+    classOf(change),
     SIGNS.indexOf(change.sign),
-    change.kind === "vip" ? 1 : 0,
+    change.kind === "vip" ? 0 : 1,
   ];
   const [a, b] = [weight(one), weight(other)];
   const at = a.findIndex((number, index) => number !== b[index]);
   return at < 0 ? (one.key < other.key ? -1 : 1) : (a[at] ?? 0) - (b[at] ?? 0);
+}
+
+function classOf({ after, sign, kind }: Change): number {
+  if (after?.list === "allow") return 0;
+  if (sign === "remove") return 1;
+  return kind === "vip" ? 2 : 3;
 }
 
 /** What is past its end, and no run takes away. */

@@ -286,6 +286,12 @@ export class Rollouts {
     if ((await this.journal.record(id)).state === "planned") await this.forget(id);
   }
 
+  /** Which other rollout has to end, or be given up, before one that was planned can begin, and how; undefined where none has. */
+  async inTheWay(id: string): Promise<string | undefined> {
+    const [rival] = await this.journal.rivals(id);
+    return rival === undefined ? undefined : (await this.#toldRival(rival)).join(" ");
+  }
+
   /**
    * Runs a rollout that was planned, or goes on with it, until it is done, stops, waits for a person, or is interrupted.
    *
@@ -672,7 +678,18 @@ export class Rollouts {
   }
 
   /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
-  async #rivalryWith({ id, state, reason = "", stacks }: Rival): Promise<RolloutError> {
+  async #rivalryWith(rival: Rival): Promise<RolloutError> {
+    const [what, next] = await this.#toldRival(rival);
+    return new RolloutError("ERR_ROLLOUT_BUSY", `${what} Nothing was changed. ${next}`);
+  }
+
+  /** What another rollout is at, and what to do about it. */
+  async #toldRival({
+    id,
+    state,
+    reason = "",
+    stacks,
+  }: Rival): Promise<readonly [what: string, next: string]> {
     const { commands, journal } = this;
     const isHeld = await this.isHeld(id);
     const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
@@ -689,11 +706,10 @@ export class Rollouts {
           ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
           { why: "Or give it up:", command: commands.stop(id) },
         ];
-    const next = advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" ");
-    return new RolloutError(
-      "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()} Nothing was changed. ${next}`,
-    );
+    return [
+      `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,
+      advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" "),
+    ];
   }
 
   #stillUnderWay(id: string): RolloutError {

@@ -36,6 +36,11 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   const again = await fleet.rollout("--yes");
   expect(told(again)).toEqual([1, []]);
   expect(again.output).toMatch(/waits for a person.*rollout continue.*\[ERR_ROLLOUT_BUSY\]/);
+  // And whoever looks at the plan first is told before it is asked for.
+  const looked = await fleet.rollout();
+  expect(told(looked)).toEqual([2, []]);
+  expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout continue/);
+  expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
   const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;

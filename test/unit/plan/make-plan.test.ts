@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { AllowDenyEntryRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
 import { desiredOf } from "../../../provider/plan/desired";
 import { withoutEvidence } from "../../../provider/plan/mail-evidence";
@@ -25,4 +26,32 @@ it("asks mail that was not read about nothing, and says the same as of mail that
   };
   expect(planWith({ ...none, backtest })).toEqual(planWith({ ...none, isNone: false, backtest }));
   expect(asked).toEqual([0, 2]);
+});
+
+it("shows a VIP, and what goes, before denies that nothing speaks against, however many", () => {
+  const today = "2026-11-21";
+  const text = `version: 1
+vips: [ceo@acme.example]
+allow: [partner.example]
+deny: [a.example, b.example, c.example]
+`;
+  const row = { id: "1", list: "deny", entry_type: "domain", value: "z.example" } as AllowDenyEntryRow;
+  const { changes } = makePlan({
+    desired: desiredOf(readSettings("x.yaml", { today, readFile: () => text }), {
+      entries: { content: { "z.example": "deny" } },
+      vips: { content: {} },
+    }),
+    observed: observedFrom(`${today}T00:00:00Z`, [row], []),
+    tenant: { host: "host", name: "x" },
+    source: { kind: "files", files: ["x.yaml"], stack: "x" },
+    mail: withoutEvidence(today, "not asked"),
+  });
+  expect(changes.map(({ sign, key }) => `${sign} ${key}`)).toEqual([
+    "add partner.example",
+    "remove z.example",
+    "add ceo@acme.example",
+    "add a.example",
+    "add b.example",
+    "add c.example",
+  ]);
 });
