@@ -1,6 +1,6 @@
 import type { MachineFacts } from "#bench/machine";
 import type { Observation } from "#bench/observation";
-import { type Row, ratioTo, rowsOf } from "#bench/rows";
+import { type Row, rowsOf, sameOf } from "#bench/rows";
 import { table, whole } from "#bench/table";
 
 /** What a bench has measured, as `--save` writes it and `--compare` reads it. */
@@ -24,8 +24,9 @@ const NOISE = { seconds: 0.1, peak: 0.15, start: 0.2 } as const;
 
 /**
  * Each row beside the same of an earlier bench. A time is worse where the fastest run is slower than the slowest was, and
- * the median by more than a tenth; both as so many times their floor of the same run, where there is one, for the machine
- * may be slower by itself. Requests and bytes of state are the same, or worse.
+ * the median by more than a tenth; both as so many times their floor of the same bench, where there is one, for the machine
+ * may be slower by itself: the fastest beside the floor's slowest, since a floor has its noise too. Requests and bytes of
+ * state are the same, or worse.
  */
 export function compared(before: Kept, now: Kept, floorOf: FloorOf): Comparison {
   const earlier = rowsOf(before.observations);
@@ -69,13 +70,15 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
   if (was !== undefined && is !== undefined) {
     const noise = now.row.operation === "start" ? NOISE.start : NOISE.seconds;
     const isBesideFloor = was.floor !== undefined && is.floor !== undefined;
-    const scale = ({ floor = 1 }: Times): number => (isBesideFloor ? floor : 1);
-    const show = (times: Times): string =>
-      `${times.median.toFixed(2)} s${isBesideFloor ? `, ${(times.median / scale(times)).toFixed(2)} ×` : ""}`;
-    const isWorse =
-      is.min / scale(is) > was.max / scale(was) &&
-      is.median / scale(is) > (was.median / scale(was)) * (1 + noise);
-    yield { what: "time", was: show(was), is: show(is), isWorse };
+    const besideFloor = ({ floor = NO_FLOOR, ...own }: Times): Seconds =>
+      isBesideFloor
+        ? { min: own.min / floor.max, median: own.median / floor.median, max: own.max / floor.min }
+        : own;
+    const [wasBeside, isBeside] = [besideFloor(was), besideFloor(is)];
+    const show = ({ median }: Times, beside: Seconds): string =>
+      `${median.toFixed(2)} s${isBesideFloor ? `, ${beside.median.toFixed(2)} ×` : ""}`;
+    const isWorse = isBeside.min > wasBeside.max && isBeside.median > wasBeside.median * (1 + noise);
+    yield { what: "time", was: show(was, wasBeside), is: show(is, isBeside), isWorse };
   }
   const numbers = [
     ["reads", old.row.requests?.reads, now.row.requests?.reads, 0],
@@ -91,18 +94,18 @@ function* differences(old: Placed, now: Placed): Iterable<Difference> {
   }
 }
 
-interface Times {
-  readonly min: number;
-  readonly median: number;
-  readonly max: number;
-  /** The floor's median in the same bench. */
-  readonly floor: number | undefined;
+type Seconds = NonNullable<Row["seconds"]>;
+
+interface Times extends Seconds {
+  /** The floor's in the same bench. */
+  readonly floor: Seconds | undefined;
 }
+
+const NO_FLOOR: Seconds = { min: 1, median: 1, max: 1 };
 
 function timesOf({ row, rows, floorOf }: Placed): Times | undefined {
   if (row.seconds === undefined) return undefined;
-  const ratio = ratioTo(floorOf(row.peer), row, rows);
-  return { ...row.seconds, floor: ratio === undefined ? undefined : row.seconds.median / ratio };
+  return { ...row.seconds, floor: sameOf(floorOf(row.peer), row, rows)?.seconds };
 }
 
 function keyOf({ peer, operation, count, variant }: Row): string {

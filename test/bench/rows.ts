@@ -65,9 +65,15 @@ function spread(values: readonly number[]): Row["seconds"] {
 
 /** How many times the other peer's time a row took. */
 export function ratioTo(peer: string, row: Row, rows: readonly Row[]): number | undefined {
+  const other = sameOf(peer, row, rows);
+  if (!other?.seconds || !row.seconds) return undefined;
+  return row.seconds.median / other.seconds.median;
+}
+
+/** What another peer took for the same. */
+export function sameOf(peer: string, row: Row, rows: readonly Row[]): Row | undefined {
   const other = rows.find(
     (one) => one.peer === peer && one.operation === row.operation && one.count === row.count,
   );
-  if (other === row || !other?.seconds || !row.seconds) return undefined;
-  return row.seconds.median / other.seconds.median;
+  return other === row ? undefined : other;
 }

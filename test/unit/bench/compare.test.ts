@@ -53,6 +53,20 @@ describe("a bench beside an earlier one", () => {
     ]);
   });
 
+  it("takes a floor's noise for noise, and finds what is beyond it", () => {
+    const of = (floors: readonly number[], seconds: number): Kept =>
+      bench(
+        ...floors.map((floor) => ["floor", { seconds: floor }] as const),
+        ["list", { seconds }],
+        ["list", { seconds: seconds + 0.05 }],
+      );
+    const was = of([1, 1.3], 2);
+    expect(worse(was, of([1, 1], 2))).toEqual([]);
+    expect(worse(was, of([1, 1.02], 2.2))).toEqual([
+      "list: refresh of 5,000: time 2.23 s, 2.20 ×, and 2.02 s, 1.76 × before",
+    ]);
+  });
+
   it("counts requests and state to the last one, and memory roughly", () => {
     const of = (reads: number, compactBytes: number, peakBytes: number): Kept =>
       bench([
