@@ -1,0 +1,29 @@
+import fs from "node:fs";
+import path from "node:path";
+import { expect, it } from "vitest";
+
+interface Locked {
+  readonly dependencies?: Record<string, string>;
+  readonly optionalDependencies?: Record<string, string>;
+}
+
+const file = path.join(import.meta.dirname, "../../package-lock.json");
+const packages: Record<string, Locked> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
+
+// npm leaves out of the lock what it did not install, as the programs of other platforms, and `npm ci` then refuses the file.
+it("locks all that a locked package depends on, for whichever platform", () => {
+  const lacking = Object.entries(packages).flatMap(([place, { dependencies, optionalDependencies }]) =>
+    Object.keys({ ...dependencies, ...optionalDependencies })
+      .filter((name) => !isLocked(name, place))
+      .map((name) => `${place}: ${name}`),
+  );
+  expect(lacking).toEqual([]);
+});
+
+/** Whether Node.js would find the package from a place: in its own node_modules, or in that of a folder above. */
+function isLocked(name: string, place: string): boolean {
+  for (let folder = place; ; folder = folder.includes("/") ? path.posix.dirname(folder) : "") {
+    if (packages[path.posix.join(folder, "node_modules", name)]) return true;
+    if (folder === "") return false;
+  }
+}
