@@ -1,3 +1,7 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -28,13 +32,37 @@ export const missingBrowser: string | undefined =
     ? undefined
     : "npm has no Chromium for this machine: name one in EMAIL_SECURITY_TEST_BROWSER";
 
-/** Starts Chromium: that of the npm package, which unpacks it into the temporary folder once. */
+/** Starts Chromium: that of the npm package, which is unpacked once. */
 export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
-    executablePath: OWN_BROWSER ?? (await packed.executablePath()),
+    executablePath: OWN_BROWSER ?? (await unpackedBrowser()),
     // Tests run as root in containers; what is shown is our own.
     args: ["--no-sandbox"],
   });
+}
+
+/** Shared by all processes: it is there as a whole or not at all, since one that is being written can't be started. */
+const UNPACKED = join(tmpdir(), "email-security-test-chromium");
+
+async function unpackedBrowser(): Promise<string> {
+  if (!existsSync(UNPACKED)) {
+    const folder = await mkdtemp(`${UNPACKED}-`);
+    const { TMPDIR } = process.env;
+    try {
+      // Where the package unpacks it.
+      process.env["TMPDIR"] = folder;
+      await packed.executablePath();
+      await rename(folder, UNPACKED).catch((error: unknown) => {
+        // Another process was first.
+        if (!existsSync(UNPACKED)) throw error;
+      });
+    } finally {
+      if (TMPDIR === undefined) Reflect.deleteProperty(process.env, "TMPDIR");
+      else process.env["TMPDIR"] = TMPDIR;
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+  return join(UNPACKED, "chromium");
 }
 
 /** A tab of a profile of its own, without motion, which ends with what it was used for. */
