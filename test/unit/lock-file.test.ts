@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import path from "node:path";
+import { posix } from "node:path";
 import { expect, it } from "vitest";
 
 interface Locked {
@@ -7,7 +7,7 @@ interface Locked {
   readonly optionalDependencies?: Record<string, string>;
 }
 
-const file = path.join(import.meta.dirname, "../../package-lock.json");
+const file = "package-lock.json";
 const packages: Record<string, Locked> = JSON.parse(fs.readFileSync(file, "utf8")).packages;
 
 // npm leaves out of the lock what it did not install, as the programs of other platforms, and `npm ci` then refuses the file.
@@ -22,8 +22,8 @@ it("locks all that a locked package depends on, for whichever platform", () => {
 
 /** Whether Node.js would find the package from a place: in its own node_modules, or in that of a folder above. */
 function isLocked(name: string, place: string): boolean {
-  for (let folder = place; ; folder = folder.includes("/") ? path.posix.dirname(folder) : "") {
-    if (packages[path.posix.join(folder, "node_modules", name)]) return true;
+  for (let folder = place; ; folder = folder.includes("/") ? posix.dirname(folder) : "") {
+    if (packages[posix.join(folder, "node_modules", name)]) return true;
     if (folder === "") return false;
   }
 }
