@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import AxeBuilder from "@axe-core/playwright";
 import packed from "@sparticuz/chromium";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { vi } from "vitest";
+import { cacheFolder } from "../../provider/engine";
+import { madeOnce } from "../support/made-once";
 
 export interface Look {
   readonly width: number;
@@ -41,28 +42,21 @@ export async function startBrowser(): Promise<Browser> {
   });
 }
 
-/** Shared by all processes: it is there as a whole or not at all, since one that is being written can't be started. */
-const UNPACKED = join(tmpdir(), "email-security-test-chromium");
-
+/** From the user's cache folder, where all processes find it: while one writes it, another can't start it. */
 async function unpackedBrowser(): Promise<string> {
-  if (!existsSync(UNPACKED)) {
-    const folder = await mkdtemp(`${UNPACKED}-`);
-    const { TMPDIR } = process.env;
+  const manifest = await readFile("node_modules/@sparticuz/chromium/package.json", "utf8");
+  const { version } = JSON.parse(manifest) as { version: string };
+  const folder = join(cacheFolder(), "test", `chromium-${version}`);
+  await madeOnce(folder, async (unfinished) => {
+    // Where the package unpacks it.
+    vi.stubEnv("TMPDIR", unfinished);
     try {
-      // Where the package unpacks it.
-      process.env["TMPDIR"] = folder;
       await packed.executablePath();
-      await rename(folder, UNPACKED).catch((error: unknown) => {
-        // Another process was first.
-        if (!existsSync(UNPACKED)) throw error;
-      });
     } finally {
-      if (TMPDIR === undefined) Reflect.deleteProperty(process.env, "TMPDIR");
-      else process.env["TMPDIR"] = TMPDIR;
-      await rm(folder, { recursive: true, force: true });
+      vi.unstubAllEnvs();
     }
-  }
-  return join(UNPACKED, "chromium");
+  });
+  return join(folder, "chromium");
 }
 
 /** A tab of a profile of its own, without motion, which ends with what it was used for. */

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "../../provider/engine";
+import { madeOnce } from "./made-once";
 
 const run = promisify(execFile);
 
@@ -79,23 +80,17 @@ async function downloaded(): Promise<PostgresPrograms | undefined> {
   console.log(
     "PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here",
   );
-  await mkdir(dirname(cached()), { recursive: true });
-  const folder = await mkdtemp(`${cached()}-`);
   try {
-    const root = join(folder, "root");
-    const archives = join(folder, "archives");
-    await mkdir(archives);
-    await run("apt-get", ["download", ...(await neededPackages())], { cwd: archives });
-    for (const archive of readdirSync(archives)) await run("dpkg", ["-x", join(archives, archive), root]);
-    await rename(root, cached()).catch((error: NodeJS.ErrnoException) => {
-      // Another test file was first.
-      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    await madeOnce(cached(), async (root) => {
+      const archives = join(root, "archives");
+      await mkdir(archives);
+      await run("apt-get", ["download", ...(await neededPackages())], { cwd: archives });
+      for (const archive of readdirSync(archives)) await run("dpkg", ["-x", join(archives, archive), root]);
+      await rm(archives, { recursive: true });
     });
   } catch (error) {
     console.log(`PostgreSQL for the tests: the packages could not be had: ${lastLine(error)}`);
     return undefined;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
   }
   return unpacked();
 }

@@ -1,10 +1,10 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
-import { readFile, rename, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder } from "../../provider/engine";
+import { madeOnce } from "./made-once";
 
 const run = promisify(execFile);
 
@@ -23,15 +23,10 @@ export async function pythonPackages(name: string, requirements: string): Promis
   const folder = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
   const commands = (environment: string) =>
     join(environment, process.platform === "win32" ? "Scripts" : "bin");
-  if (existsSync(folder)) return commands(folder);
-  const unfinished = `${folder}.${process.pid}`;
-  try {
+  await madeOnce(folder, async (unfinished) => {
     await run("python3", ["-m", "venv", unfinished]);
     const python = join(commands(unfinished), "python");
     await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);
-    await rename(unfinished, folder);
-  } finally {
-    await rm(unfinished, { recursive: true, force: true });
-  }
+  });
   return commands(folder);
 }
