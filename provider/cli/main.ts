@@ -1,5 +1,8 @@
 #!/usr/bin/env node
 import "../settings/program-node-version";
+import "../resources/compile-cache";
+// What it loads makes the young part of the heap four megabytes, and there it stays: with one, a rollout takes a tenth longer.
+import "../client";
 import "../machine/small-heap";
 import { program } from "./program";
 

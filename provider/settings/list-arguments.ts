@@ -534,11 +534,14 @@ export function removals(
 ): [key: string, text: string][] {
   if (options.onDelete === "keep") return [];
   const isIgnored = ignoring(kind, options);
-  return Object.entries(before).filter(([key, text]) => {
-    if (Object.hasOwn(declared, key)) return false;
-    if (isUnmanaged(text) && options.mode !== "exclusive") return false;
-    return !isIgnored(key, text);
-  });
+  const removed: [key: string, text: string][] = [];
+  for (const key of Object.keys(before)) {
+    const text = before[key] ?? "";
+    if (Object.hasOwn(declared, key)) continue;
+    if (isUnmanaged(text) && options.mode !== "exclusive") continue;
+    if (!isIgnored(key, text)) removed.push([key, text]);
+  }
+  return removed;
 }
 
 /** Tells what a list never touches. */
@@ -552,8 +555,9 @@ export function ignoring(
 
 /** How many there are of which some may be removed: those nobody declared count only where they may go. */
 function countOf(before: KeyedList, options: ListOptions): number {
-  const texts = Object.values(before);
-  return options.mode === "exclusive" ? texts.length : texts.filter((text) => !isUnmanaged(text)).length;
+  const keys = Object.keys(before);
+  if (options.mode === "exclusive") return keys.length;
+  return keys.reduce((count, key) => (isUnmanaged(before[key] ?? "") ? count : count + 1), 0);
 }
 
 /** The patterns that can be read; those that can't be were told by the check. */
