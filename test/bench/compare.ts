@@ -14,6 +14,8 @@ export interface Comparison {
   readonly text: string;
   /** What became slower or larger by more than the noise. */
   readonly worse: readonly string[];
+  /** Whose times are among that: measured once more, they may turn out to be none. */
+  readonly slower: ReadonlySet<string>;
 }
 
 /**
@@ -33,6 +35,7 @@ export function compared(before: Kept, now: Kept, floorOf: FloorOf): Comparison 
   const later = rowsOf(now.observations);
   const lines: string[][] = [];
   const worse: string[] = [];
+  const slower = new Set<string>();
   for (const row of later) {
     const old = earlier.find((one) => keyOf(one) === keyOf(row));
     if (old === undefined) continue;
@@ -43,10 +46,11 @@ export function compared(before: Kept, now: Kept, floorOf: FloorOf): Comparison 
       const name = `${row.peer}: ${row.operation}${row.variant ? `, ${row.variant}` : ""} of ${whole(row.count)}`;
       lines.push([name, what, was, is, isWorse ? "WORSE" : ""]);
       if (isWorse) worse.push(`${name}: ${what} ${is}, and ${was} before`);
+      if (isWorse && what === "time") slower.add(row.peer);
     }
   }
   const head = ["", "", `${before.facts.commit}, ${before.facts.date}`, now.facts.commit, ""];
-  return { text: table(head, lines, 2), worse };
+  return { text: table(head, lines, 2), worse, slower };
 }
 
 interface Difference {

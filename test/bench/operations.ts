@@ -12,7 +12,10 @@ export interface Subject {
   readonly variant?: string;
 }
 
-/** The first `up`, `up` with nothing to do, without and with a look first, and `refresh` of a program, on a service and a stack that are new. */
+/**
+ * The first `up`, `up` with nothing to do, without and with a look first, and `refresh` of a program, on a service and a stack that
+ * are new; and what an entry adds to its state.
+ */
 export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
   const { count, program, environment, variant } = subject;
   await using service = await Service.start();
@@ -26,6 +29,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   await measure("no-op up", () => project.upWithNothingToDo());
   await measure("looking up", () => project.upThatLooks());
   await measure("refresh", () => project.refresh());
+  if (!bench.isFirstRun) return;
   const ofMany = await project.stateSize();
   const ofOne = await stateOfOne(subject);
   bench.record({
@@ -38,6 +42,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
 
 /** What one entry adds to the state of a program, without any time. */
 export async function measureState(bench: Bench, subject: Subject): Promise<void> {
+  if (!bench.isFirstRun) return;
   const { count, program, variant } = subject;
   await using service = await Service.start();
   await using project = await PulumiProject.create(program(count), service.environment);

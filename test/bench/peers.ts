@@ -45,7 +45,6 @@ export const peers: readonly Peer[] = [
 /** Those by which a change is judged in a few minutes. */
 export const quickPeers: readonly Peer[] = [
   floor,
-  nothingList,
   listResource,
   nativeListResource,
   nothingEntriesWithoutCheckpoints,

@@ -82,6 +82,14 @@ describe("a bench beside an earlier one", () => {
     expect(worse(of(26, 100, 100e6), of(20, 90, 50e6))).toEqual([]);
   });
 
+  it("names whose times may be measured again, and none whose requests or bytes tell enough", () => {
+    const now = bench(["list", { seconds: 2.6 }], ["vips", { requests: { reads: 3, writes: 0 } }]);
+    const was = bench(["list", { seconds: 2 }], ["vips", { requests: { reads: 2, writes: 0 } }]);
+    const { worse, slower } = compared(was, now, floorOf);
+    expect(worse).toHaveLength(2);
+    expect([...slower]).toEqual(["list"]);
+  });
+
   it("says which commits stand side by side, and leaves out what only one of them has", () => {
     const { text } = compared(before, bench(["list", { seconds: 2 }], ["vips", { seconds: 9 }]), floorOf);
     expect(text).toContain("0123abcde, 2026-11-01");
