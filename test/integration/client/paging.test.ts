@@ -54,6 +54,79 @@ describe("a whole list of N is read in ⌈N/200⌉ requests, one where it is emp
   });
 });
 
+describe("pages of a long list", () => {
+  const rows = entriesFrom(0, 1_200);
+  const asked = Array.from({ length: 6 }, (_, at) => at + 1);
+
+  /** Answers the third page and those after it once so many of them are asked for. */
+  function together(count: number, answer: Answerer): Answerer {
+    const held: (() => void)[] = [];
+    return (request, response, index) => {
+      if (pageOf(request) < 3) return answer(request, response, index);
+      held.push(() => answer(request, response, index));
+      if (held.length >= count) for (const go of held.splice(0)) go();
+      return undefined;
+    };
+  }
+
+  test("are on their way four at once, after two that came alone", async () => {
+    await using service = await Service.start(together(4, listOf(rows)));
+    await using client = new TestClient(service);
+    const read = await client.allowDenyEntries.readAll("deny");
+    expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+    expect(service.received.slice(0, 2).map(pageOf)).toEqual([1, 2]);
+    expect(service.received.map(pageOf).toSorted()).toEqual(asked);
+  });
+
+  test("come one after another where the service gives fewer than were asked for, or no total", async () => {
+    const few: Answerer = (request, response) => {
+      const at = pageOf(request);
+      json(
+        response,
+        200,
+        page(rows.slice((at - 1) * 100, at * 100), { page: at, page_size: 100, total: 600 }),
+      );
+    };
+    const untold: Answerer = (request, response) => {
+      const at = pageOf(request);
+      const items = rows.slice((at - 1) * 200, at * 200);
+      json(response, 200, { results: { items, page: at, page_size: items.length, total: null } });
+    };
+    for (const [answer, last] of [
+      [few, 6],
+      [untold, 7],
+    ] as const) {
+      let open = 0;
+      let most = 0;
+      await using service = await Service.start((request, response, index) => {
+        open += 1;
+        most = Math.max(most, open);
+        // Time for others to come.
+        setTimeout(() => {
+          open -= 1;
+          answer(request, response, index);
+        }, 5);
+      });
+      await using client = new TestClient(service);
+      await client.allowDenyEntries.readAll("deny");
+      expect(most).toBe(1);
+      expect(service.received.map(pageOf)).toEqual(Array.from({ length: last }, (_, at) => at + 1));
+    }
+  });
+
+  test("end with the reading: what one of them fails with is told, and no other is left on its way", async () => {
+    await using service = await Service.start(
+      together(4, (request, response, index) => {
+        if (pageOf(request) === 4) json(response, 403, { error: "no" });
+        else listOf(rows)(request, response, index);
+      }),
+    );
+    await using client = new TestClient(service);
+    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({ status: 403 });
+    expect(service.received.map(pageOf).toSorted()).toEqual(asked);
+  });
+});
+
 describe("a list that moves while it is read is read anew", () => {
   test.each<[string, readonly unknown[], number[]]>([
     // Each row: the pages as they come, request by request, and which pages were asked for.
