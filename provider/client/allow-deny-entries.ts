@@ -98,8 +98,8 @@ export class AllowDenyEntries {
   }
 
   /**
-   * All entries of one list, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`, up to four at once, as one
-   * consistent reading.
+   * All entries of one list, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`, as one consistent
+   * reading.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps changing underneath.
@@ -131,7 +131,6 @@ export class AllowDenyEntries {
       name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
       fetchPage: (page, stopwatch) =>
         this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
-      pageSize: SETTINGS_PAGE_SIZE,
       identity: (entry) => entry.id,
     };
   }

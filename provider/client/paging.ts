@@ -21,8 +21,6 @@ export interface PagedList<Item> {
   readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
   /** What tells one item from another; undefined for an item that nothing tells apart. */
   readonly identity: (item: Item) => string | undefined;
-  /** How many items a page is asked to hold. Default: as many as the service likes. */
-  readonly pageSize?: number;
   /** How many times a reading is begun anew when the list moves underneath it. Default: 5. */
   readonly attempts?: number;
 }
@@ -40,8 +38,6 @@ const MAX_HELD_CHARACTERS = 128 * 1024 * 1024;
  * minutes. A service may be slow, or give a list item by item; it must not keep a run for hours.
  */
 const MAX_READING_MS = 30 * 60_000;
-/** So many pages of a whole list are on their way at once, where the service shows that it bears that. */
-const PAGES_AT_ONCE = 4;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
@@ -49,11 +45,10 @@ const DEFAULT_ATTEMPTS = 5;
  * changes, an item comes twice, the pages hold another number of items than the total says) the reading begins anew.
  *
  * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Where the service gives no total, only an empty
- * page tells the end for certain, which takes one request more. Once two full pages have shown the same total, a few of the pages that
- * it tells of are on their way at once, in whatever order they are answered: each is held against all others as if it had come alone.
+ * page tells the end for certain, which takes one request more.
  *
  * One thing no single reading of numbered pages can see: as many items gone from the pages read as came to those still
- * to read, between the same two answers; or, where the service gives no total, any that are gone from the pages read.
+ * to read, between the same two requests; or, where the service gives no total, any that are gone from the pages read.
  * What stood there all the time may then be missing: here, "gone" is only what two readings miss. {@link iterate} reads
  * twice instead.
  *
@@ -76,7 +71,7 @@ export async function readWholeList<Item>(
     keep === undefined || keep(item) ? charactersOf(item) : (list.identity(item)?.length ?? 0);
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(counted, stopwatch, charactersHeld, PAGES_AT_ONCE)) {
+    for await (const page of readPages(counted, stopwatch, charactersHeld)) {
       for (const item of page.items) if (keep === undefined || keep(item)) items.push(item);
     }
     yield items;
@@ -159,60 +154,6 @@ async function* readPages<Item>(
   list: PagedList<Item>,
   stopwatch: Stopwatch,
   charactersHeld: (item: Item) => number,
-  atOnce = 1,
-): AsyncGenerator<Page<Item>, void, undefined> {
-  const requests = new PageRequests(list, stopwatch);
-  try {
-    yield* consistentPages(list, requests, charactersHeld, atOnce);
-  } finally {
-    // No request outlives its reading.
-    await requests.settled();
-  }
-}
-
-/** The pages that were asked for, and not used yet. */
-class PageRequests<Item> {
-  readonly #list: PagedList<Item>;
-  readonly #stopwatch: Stopwatch;
-  readonly #asked = new Map<number, Promise<Page<Item>>>();
-  /** The most that were on their way at once: their times run side by side. */
-  #most = 1;
-
-  constructor(list: PagedList<Item>, stopwatch: Stopwatch) {
-    this.#list = list;
-    this.#stopwatch = stopwatch;
-  }
-
-  /** How long it took so far, in milliseconds. */
-  get spentMs(): number {
-    return this.#stopwatch.spentMs / this.#most;
-  }
-
-  /** A page; those up to `ahead` are asked for besides. */
-  async page(page: number, ahead: number): Promise<Page<Item>> {
-    for (let next = page; next <= Math.max(page, ahead); next += 1) {
-      if (this.#asked.has(next)) continue;
-      const request = this.#list.fetchPage(next, this.#stopwatch);
-      // Why it failed is told where the page is used; a reading that ends before has another reason.
-      request.catch(() => {});
-      this.#asked.set(next, request);
-    }
-    this.#most = Math.max(this.#most, this.#asked.size);
-    const answer = await this.#asked.get(page);
-    this.#asked.delete(page);
-    return answer as Page<Item>;
-  }
-
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#asked.values());
-  }
-}
-
-async function* consistentPages<Item>(
-  list: PagedList<Item>,
-  requests: PageRequests<Item>,
-  charactersHeld: (item: Item) => number,
-  atOnce: number,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   const seen = new Set<string>();
   let count = 0;
@@ -220,16 +161,11 @@ async function* consistentPages<Item>(
   let total: number | undefined;
   let lastNameless: string | undefined;
   let most = MAX_PAGES;
-  /** How many pages there are, where that is plain: the first was as full as was asked. */
-  let pages = 0;
   for (let page = 1; page <= most; page += 1) {
-    if (requests.spentMs > MAX_READING_MS) throw tooLong(list, page - 1, count, total);
-    // The second by itself: it shows whether the service pages at all.
-    const answer = await requests.page(page, page < 3 ? page : Math.min(page + atOnce - 1, pages));
+    if (stopwatch.spentMs > MAX_READING_MS) throw tooLong(list, page - 1, count, total);
+    const answer = await list.fetchPage(page, stopwatch);
     if (page === 1 && answer.items.length > 0) {
-      const told = Math.ceil((answer.total ?? 0) / answer.items.length);
-      most = Math.min(most + told, MAX_PAGES_OF_ANY);
-      if (answer.items.length === list.pageSize) pages = told;
+      most = Math.min(most + Math.ceil((answer.total ?? 0) / answer.items.length), MAX_PAGES_OF_ANY);
     }
     if (page > 1 && answer.total !== total) {
       throw new Moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);

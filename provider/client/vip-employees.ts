@@ -79,8 +79,7 @@ export class VipEmployees {
   }
 
   /**
-   * All VIPs, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`, up to four at once, as one consistent
-   * reading.
+   * All VIPs, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`, as one consistent reading.
    *
    * @throws {ListUnstableError} when the list keeps changing underneath.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
@@ -109,7 +108,6 @@ export class VipEmployees {
       name: "VIP list",
       fetchPage: (page, stopwatch) =>
         this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
-      pageSize: SETTINGS_PAGE_SIZE,
       identity: nameOfVipRow,
     };
   }

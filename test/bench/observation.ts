@@ -49,8 +49,8 @@ export interface Bench {
   readonly members: number;
   /** Entries of the lists that show how the cost grows. */
   readonly growth: readonly number[];
-  /** Whether it is the first of several runs: what is the same in each, as bytes are, is measured in that one. */
-  readonly isFirstRun: boolean;
+  /** Whether an earlier run has measured the state: it is the same in each. */
+  readonly isStateKnown: boolean;
   /** Keeps a measurement and tells of it. */
   record(measured: Measured): void;
   /** Tells what is done now. */

@@ -29,7 +29,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   await measure("no-op up", () => project.upWithNothingToDo());
   await measure("looking up", () => project.upThatLooks());
   await measure("refresh", () => project.refresh());
-  if (!bench.isFirstRun) return;
+  if (bench.isStateKnown) return;
   const ofMany = await project.stateSize();
   const ofOne = await stateOfOne(subject);
   bench.record({
@@ -42,7 +42,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
 
 /** What one entry adds to the state of a program, without any time. */
 export async function measureState(bench: Bench, subject: Subject): Promise<void> {
-  if (!bench.isFirstRun) return;
+  if (bench.isStateKnown) return;
   const { count, program, variant } = subject;
   await using service = await Service.start();
   await using project = await PulumiProject.create(program(count), service.environment);

@@ -138,53 +138,6 @@ test("a whole reading of what moves is the list as it stands at its end, or none
   );
 });
 
-test("so is one whose pages are on their way together and answered in any order", async () => {
-  let mostAtOnce = 0;
-  await fc.assert(
-    fc.asyncProperty(story, fc.infiniteStream(fc.nat()), async (told, picks) => {
-      const { list, asked, rowsNow } = movingList(told);
-      const waiting: { readonly page: number; readonly answer: (page: number) => void }[] = [];
-      const together: PagedList<string> = {
-        ...list,
-        pageSize: told.size,
-        fetchPage: async (page, stopwatch) => {
-          const answered = await new Promise<number>((answer) => waiting.push({ page, answer }));
-          // It moves, and is looked at, as the service answers.
-          return await list.fetchPage(answered, stopwatch);
-        },
-      };
-      let isOver = false;
-      const reading = readWholeList(together)
-        .catch((error: { code?: string }) => error.code)
-        .finally(() => {
-          isOver = true;
-        });
-      while (!isOver) {
-        mostAtOnce = Math.max(mostAtOnce, waiting.length);
-        const [next] = waiting.splice((picks.next().value as number) % Math.max(1, waiting.length), 1);
-        next?.answer(next.page);
-        await new Promise(setImmediate);
-      }
-      const outcome = await reading;
-      if (Array.isArray(outcome)) {
-        expect(outcome).toEqual(rowsNow());
-      } else {
-        expect(outcome).toBe("ERR_LIST_UNSTABLE");
-        expect(moveCount(told.moves)).toBeGreaterThanOrEqual(attempts);
-      }
-      if (told.moves.length === 0) {
-        const pages = Array.from(
-          { length: Math.max(1, Math.ceil(told.length / told.size)) },
-          (_, at) => at + 1,
-        );
-        expect(asked.toSorted((one, other) => one - other)).toEqual(pages);
-      }
-    }),
-    { numRuns: 2_000, seed: 5 },
-  );
-  expect(mostAtOnce).toBe(4);
-});
-
 test("a list without an end is given up, though every item of it is new", async () => {
   let pages = 0;
   const endless = iterate<string>({
