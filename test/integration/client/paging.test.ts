@@ -1,5 +1,7 @@
+import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
 import { ListUnstableError } from "../../../provider/client";
+import { VirtualTime } from "../../support/virtual-time";
 import { type Answerer, ENTRIES, entry, failure, json, page, Service, TestClient, VIPS } from "./service";
 
 const entriesFrom = (first: number, count: number) =>
@@ -53,6 +55,26 @@ describe("a whole list of N is read in ⌈N/200⌉ requests, one where it is emp
     expect(service.trace).toEqual([`GET ${VIPS}?page=1&page_size=200`, `GET ${VIPS}?page=2&page_size=200`]);
   });
 });
+
+test.each([
+  ["answers 503", (response: ServerResponse) => json(response, 503, { error: "busy" })],
+  ["breaks the connection", (response: ServerResponse) => response.destroy()],
+])(
+  "a service that %s for a second, in the middle of a long list, keeps nobody from reading it",
+  async (_how, fail) => {
+    const rows = entriesFrom(0, 2_000);
+    const time = new VirtualTime();
+    let failsUntil: number | undefined;
+    await using service = await Service.start((request, response, index) => {
+      if (pageOf(request) === 3) failsUntil ??= time.atMs + 1_000;
+      if (time.atMs < (failsUntil ?? 0)) fail(response);
+      else listOf(rows)(request, response, index);
+    });
+    await using client = new TestClient(service, { time, retries: true });
+    expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(rows.length);
+    expect(service.received).toHaveLength(10 + 3);
+  },
+);
 
 describe("a list that moves while it is read is read anew", () => {
   test.each<[string, readonly unknown[], number[]]>([
