@@ -33,7 +33,7 @@ export interface ProviderProcessOptions {
   /** The name of an explicit provider instance. Default: the process serves the default one. */
   readonly instance?: string;
   readonly environment?: Readonly<Record<string, string>>;
-  /** Where the engine would be reached. The processes of one run are told the same. Default: a run of its own. */
+  /** Where the engine would be reached: {@link engineAddress}. The processes of one run are told the same. Default: a run of its own. */
   readonly engine?: string;
   /** The program's folder, in which the engine starts it. Default: some folder. */
   readonly folder?: string;
@@ -404,6 +404,6 @@ export class ProviderResource {
  * Where the engine of a run would be reached, and nobody is; the processes of one run are told the same, those of another
  * are not.
  */
-function engineAddress(): string {
+export function engineAddress(): string {
   return `unix:/nowhere/${Math.floor(Math.random() * 1e9)}`;
 }

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NumberedTenants } from "../../support/numbered-tenants";
-import { ProviderProcess } from "../../support/provider-process";
+import { engineAddress, ProviderProcess } from "../../support/provider-process";
 
 /*
  * Ids are not unique over tenants. What an entry is about (its type and value) never changes at the service, so a row of the
@@ -94,9 +94,9 @@ describe("an entry whose id is that of something else now", () => {
 
   it("is deleted though another Provider of the program holds the same id for something else", async () => {
     service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
-    await using ours = await runBy(OURS, { instance: "acme", engine: "127.0.0.1:71" });
+    await using ours = await runBy(OURS, { instance: "acme", engine: engineAddress() });
     const made = await ours.resource("allowDenyEntry").declare(partner);
-    await using other = await runBy(THEIRS, { instance: "globex", engine: "127.0.0.1:72" });
+    await using other = await runBy(THEIRS, { instance: "globex", engine: engineAddress() });
     const theirs = await other.resource("allowDenyEntry").declare({
       list: "deny",
       value: "evil0.example",
@@ -105,8 +105,9 @@ describe("an entry whose id is that of something else now", () => {
     expect(theirs.id).toBe(made.id);
     service.writes.length = 0;
     // The next run: our entry is dropped, and nothing changes of theirs.
-    await using dropping = await runBy(OURS, { instance: "acme", engine: "127.0.0.1:73" });
-    await using staying = await runBy(THEIRS, { instance: "globex", engine: "127.0.0.1:73" });
+    const next = engineAddress();
+    await using dropping = await runBy(OURS, { instance: "acme", engine: next });
+    await using staying = await runBy(THEIRS, { instance: "globex", engine: next });
     const { inputs } = await staying.resource("allowDenyEntry").check(theirs.inputs, theirs.inputs);
     await staying.resource("allowDenyEntry").diff(theirs.id, theirs.properties, inputs);
     await dropping.resource("allowDenyEntry").delete(made.id, made.properties);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { ProviderProcess } from "../../support/provider-process";
+import { engineAddress, ProviderProcess } from "../../support/provider-process";
 
 /*
  * Two provider processes of one run that reach the same tenant, by two keys or two names of its host: what the one is told to
@@ -10,7 +10,9 @@ import { ProviderProcess } from "../../support/provider-process";
 const VIP = "noor.haddad@acme.example";
 
 let sandbox: Sandbox;
-let runs = 0;
+/** The engine of a run, and that of the next. */
+let first: string;
+let next: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ scenario: "acme" });
@@ -19,17 +21,18 @@ afterAll(async () => {
   await sandbox.close();
 });
 beforeEach(() => {
-  runs += 1;
+  first = engineAddress();
+  next = engineAddress();
 });
 
 async function processOf(
-  run: string,
+  engine: string,
   key: string,
   baseUrl: string = sandbox.url,
   instance?: string,
 ): Promise<ProviderProcess> {
   return await ProviderProcess.start({
-    engine: `127.0.0.1:${run}`,
+    engine,
     config: { "email-security:baseUrl": baseUrl, "email-security:apiKey": key },
     ...(instance === undefined ? {} : { instance }),
   });
@@ -43,8 +46,8 @@ function removals(): string[] {
 }
 
 it("keeps what a resource of another Provider is since an earlier run, by another key of the tenant", async () => {
-  await using p = await processOf(`${runs}1`, "sandbox-acme-ci", sandbox.url, "p");
-  await using q = await processOf(`${runs}1`, "sandbox-acme-console", sandbox.url, "q");
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
   const evil = { list: "deny", value: "twice.example", comment: "INC-1" };
   const entry = await p.resource("allowDenyEntry", "old").declare(evil);
   const vip = await p.resource("vipEmployee", "old").declare({ email: VIP });
@@ -52,8 +55,8 @@ it("keeps what a resource of another Provider is since an earlier run, by anothe
   const vipsOfQ = await q.resource("vipList", "new").declare({ members: { [VIP]: "" } });
 
   // The next run: nothing changes at the one, and the other drops its own.
-  await using gone = await processOf(`${runs}2`, "sandbox-acme-ci", sandbox.url, "p");
-  await using stays = await processOf(`${runs}2`, "sandbox-acme-console", sandbox.url, "q");
+  await using gone = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using stays = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
   sandbox.clearRequests();
   for (const [kind, made, args] of [
     ["allowDenyEntry", entryOfQ, evil],
@@ -73,8 +76,8 @@ it("keeps what a resource of another Provider is since an earlier run, by anothe
 it("keeps a list's entries where the same key reaches them by another name of the host", async () => {
   const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
   const otherName = sandbox.url.replace("127.0.0.1", "localhost");
-  await using one = await processOf(`${runs}1`, "sandbox-acme-ci", sandbox.url, "one");
-  await using two = await processOf(`${runs}1`, "sandbox-acme-ci", otherName, "two");
+  await using one = await processOf(first, "sandbox-acme-ci", sandbox.url, "one");
+  await using two = await processOf(first, "sandbox-acme-ci", otherName, "two");
   const old = await one.resource("allowDenyList", "list").declare({ entries });
   // Declared there since an earlier run: it is only checked and compared.
   const { inputs } = await two.resource("allowDenyList", "list").check({ entries });
@@ -86,12 +89,12 @@ it("keeps a list's entries where the same key reaches them by another name of th
 });
 
 it("deletes nothing where the resource belongs to another tenant than this run reaches", async () => {
-  await using here = await processOf(`${runs}1`, "sandbox-acme-ci");
+  await using here = await processOf(first, "sandbox-acme-ci");
   const args = { list: "deny", value: "elsewhere.example" };
   const { id, properties, inputs } = await here.resource("allowDenyEntry").declare(args);
   const vip = await here.resource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
   await using other = await startSandbox({ scenario: "acme" });
-  await using there = await processOf(`${runs}2`, "sandbox-acme-ci", other.url);
+  await using there = await processOf(next, "sandbox-acme-ci", other.url);
   const gone = there.resource("allowDenyEntry");
   await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
     /elsewhere\.example belongs to 127\.0\.0\.1:\d+, and this run reaches 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
