@@ -31,4 +31,5 @@ export const allowDenyList: dynamic.ResourceProvider = dynamicFront("AllowDenyLi
 export const vipList: dynamic.ResourceProvider = dynamicFront("VipList", session);
 
 // Not before all is loaded: what Node.js keeps of compiled code holds for the flags that a process has then, and a program has none.
-setImmediate(() => void import("../machine/small-heap.js"));
+// Where it can't be had, the work is done in a larger heap.
+setImmediate(() => void import("../machine/small-heap.js").catch(() => {}));

@@ -112,6 +112,8 @@ export class FaultyProxy implements AsyncDisposable {
   readonly #port: number;
   readonly #injections: CountedInjection[] = [];
   readonly #open = new Set<IncomingMessage>();
+  #listening: Promise<void> | undefined;
+  #isOver = false;
 
   private constructor(target: string, server: Server, port: number, scheme: "http" | "https") {
     this.target = target;
@@ -154,9 +156,13 @@ export class FaultyProxy implements AsyncDisposable {
     if (this.#server.listening) this.#server.close();
   }
 
-  /** From now on new connections are accepted again. */
+  /** From now on new connections are accepted again, whoever else asks for it at the same moment. */
   async accept(): Promise<void> {
-    if (!this.#server.listening) await listen(this.#server, this.#port);
+    if (this.#server.listening || this.#isOver) return;
+    this.#listening ??= listen(this.#server, this.#port).finally(() => {
+      this.#listening = undefined;
+    });
+    await this.#listening;
   }
 
   /** From now on new connections are greeted with this certificate. */
@@ -170,6 +176,8 @@ export class FaultyProxy implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isOver = true;
+    await this.#listening;
     for (const request of this.#open) request.socket.destroy();
     if (!this.#server.listening) return;
     this.#server.close();
@@ -307,6 +315,8 @@ async function forward(target: string, request: IncomingMessage, body: Buffer): 
     headers,
     agent: false,
   });
+  // One that breaks once the answer has begun is told by the answer's own end.
+  forwarded.on("error", () => undefined);
   forwarded.end(body);
   const [response] = (await once(forwarded, "response")) as [IncomingMessage];
   const answer = await readWhole(response);

@@ -1,5 +1,6 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { textOf } from "./request-text";
 
 /** An entry as the service holds it. */
 export interface NumberedEntry {
@@ -21,8 +22,8 @@ export class NumberedTenants implements AsyncDisposable {
   intercept: (method: string, url: string) => unknown = () => undefined;
   readonly #tenants = new Map<string, NumberedEntry[]>();
   readonly #server = createServer(async (request, response) => {
-    let text = "";
-    for await (const chunk of request) text += chunk;
+    const text = await textOf(request);
+    if (text === undefined) return;
     const { method = "", url = "", headers } = request;
     this.#answer(method, url, String(headers["x-api-key"]), text === "" ? {} : JSON.parse(text), response);
   });

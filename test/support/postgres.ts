@@ -158,7 +158,7 @@ export class Postgres implements AsyncDisposable {
       }),
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-    return spawn(
+    const shell = spawn(
       "/bin/sh",
       ["-c", WATCHED, "sh", this.#folder, join(this.#programs.folder, "postgres"), "-D", this.#data, ...args],
       {
@@ -170,6 +170,9 @@ export class Postgres implements AsyncDisposable {
         ...this.#user,
       },
     );
+    // One that has ended by itself reads nothing more; its exit tells.
+    shell.stdin?.on("error", () => {});
+    return shell;
   }
 
   /** Undefined once it takes connections; what it has logged when it has ended instead. */

@@ -58,8 +58,9 @@ export class RolloutWorker implements AsyncDisposable {
     });
   }
 
+  /** One that has died meanwhile tells so by its exit. */
   tell(message: ToWorker): void {
-    this.#process.send(message);
+    this.#process.send(message, () => {});
   }
 
   /** Sends it a signal; SIGSTOP and SIGCONT among them. */

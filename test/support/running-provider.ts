@@ -124,12 +124,13 @@ class Child {
   async answerTo(message: object): Promise<unknown> {
     if (!this.#process.connected) return undefined;
     const answered = once(this.#process, "message") as Promise<[unknown]>;
-    this.#process.send(message);
+    this.send(message);
     return (await Promise.race([answered, this.#ended]))?.[0];
   }
 
+  /** One that has died meanwhile tells so by its exit. */
   send(message: object): void {
-    this.#process.send(message);
+    this.#process.send(message, () => {});
   }
 
   kill(signal: NodeJS.Signals): void {

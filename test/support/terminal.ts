@@ -18,6 +18,8 @@ export function atTerminal(folder: string, environment: NodeJS.ProcessEnv, args:
     cwd: folder,
     env: { ...environment, TERM: "xterm", SHELL: "/bin/sh" },
   });
+  // A program that has ended reads nothing more; what it showed tells.
+  child.stdin.on("error", () => {});
   let shown = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     shown += stripVTControlCharacters(text);

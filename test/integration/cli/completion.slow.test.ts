@@ -41,6 +41,8 @@ const has = (program: string): boolean => spawnSync(program, ["--version"]).erro
 /** What stands in the line once it is typed and completed: it goes to `echo` instead of being run. */
 async function completed(shell: string, set: string, line: string): Promise<string> {
   const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: folder, env: environment() });
+  // A shell that has ended reads nothing more; what it printed tells.
+  child.stdin.on("error", () => {});
   let output = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output += text;

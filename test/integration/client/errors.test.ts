@@ -225,7 +225,11 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
   });
 
   test("what is no HTTP at all", async () => {
-    const server = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"));
+    const server = createServer((socket) => {
+      // What isn't HTTP is hung up on.
+      socket.on("error", () => {});
+      socket.end("SSH-2.0-OpenSSH_9.9\r\n");
+    });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
     await using to = new TestClient({ url: `http://127.0.0.1:${port}` });

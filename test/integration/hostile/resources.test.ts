@@ -2,6 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ProviderProcess } from "../../support/provider-process";
+import { textOf } from "../../support/request-text";
 import { failure } from "../client/service";
 import { pour } from "./hostile-service";
 
@@ -73,8 +74,8 @@ class HostileTenant implements AsyncDisposable {
 
   static async start(): Promise<HostileTenant> {
     const server = createServer(async (request, response) => {
-      let text = "";
-      for await (const chunk of request) text += chunk;
+      const text = await textOf(request);
+      if (text === undefined) return;
       tenant.#answer(request.method ?? "", request.url ?? "", text === "" ? {} : JSON.parse(text), response);
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

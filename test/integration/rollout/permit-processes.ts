@@ -91,6 +91,8 @@ export class Program implements AsyncDisposable {
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning", ...environment },
     });
+    // One that has ended reads nothing more; its exit tells.
+    child.stdin.on("error", () => {});
     let complaints = "";
     child.stderr.on("data", (chunk) => (complaints += chunk));
     this.#child = child;

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { textOf } from "../request-text";
 
 /** The token by which a project's jobs write notes and issues. */
 export const TOKEN = "glpat-of-the-project";
@@ -25,7 +26,9 @@ export class SmallGitLab implements Disposable {
     const server = createServer();
     const gitLab = new SmallGitLab(server);
     server.on("request", async (request, response) => {
-      const answer = gitLab.#answer(request, await textOf(request));
+      const text = await textOf(request);
+      if (text === undefined) return;
+      const answer = gitLab.#answer(request, text);
       response.statusCode = answer === undefined ? 404 : 200;
       response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
     });
@@ -87,10 +90,4 @@ export class SmallGitLab implements Disposable {
     this.#server.closeAllConnections();
     this.#server.close();
   }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = "";
-  for await (const chunk of request.setEncoding("utf8")) text += chunk;
-  return text;
 }

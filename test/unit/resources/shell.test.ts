@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
-import { allowDenyEntry, allowDenyList, vipEmployee, vipList } from "../../../provider/resources/runtime";
 import { type HandlerName, shell } from "../../../provider/resources/shell";
+import { built } from "../../support/built";
 
 /**
  * Every handler that a release has ever had, and the very text that it left in people's state. Add to it; what a line
@@ -14,6 +15,22 @@ const RELEASED = {
   vipList: 'exports.handler = () => require("pulumi-email-security/runtime").vipList',
 } satisfies Record<HandlerName, string>;
 
+const RUNTIME = built("resources/runtime.js", () => import("../../../provider/resources/runtime.ts"));
+
+/** What of the runtime's handlers can be called. In a process of its own, since it has that end with an engine. */
+const callable: Record<string, string[]> = JSON.parse(
+  execFileSync(
+    process.execPath,
+    [
+      "-e",
+      `const functionsOf = (handler) => Object.keys(handler).filter((name) => typeof handler[name] === "function");
+      const handlers = Object.entries(require(${JSON.stringify(RUNTIME)}));
+      console.log(JSON.stringify(Object.fromEntries(handlers.map(([name, handler]) => [name, functionsOf(handler)]))));`,
+    ],
+    { stdio: ["ignore", "pipe", "inherit"], encoding: "utf8" },
+  ),
+);
+
 describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of %s", (handler, text) => {
   it("is a constant", () => {
     expect(shell(handler)).toBe(text);
@@ -24,8 +41,7 @@ describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of
   });
 
   it("asks the runtime for a handler that is there", () => {
-    const handlers = { allowDenyEntry, vipEmployee, allowDenyList, vipList };
-    expect(handlers[handler]).toMatchObject({ check: expect.any(Function), delete: expect.any(Function) });
+    expect(callable[handler]).toEqual(expect.arrayContaining(["check", "delete"]));
   });
 });
 
