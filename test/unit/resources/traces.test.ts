@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
 import * as native from "pulumi-email-security/native";
@@ -109,6 +110,8 @@ describe("a resource in a program", () => {
       const { message, stack } = await refused.promise;
       expect(message).toContain("failed to register new resource one");
       expect(stack).toContain("traces.test.ts");
+      // Each of its outputs fails with it.
+      await turn();
     } finally {
       process.removeAllListeners("unhandledRejection");
       for (const listener of heard) process.on("unhandledRejection", listener);
