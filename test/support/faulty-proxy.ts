@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:https";
 import type { Server } from "node:net";
+import { buffer } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A certificate and its key, as text (PEM). */
@@ -190,7 +191,7 @@ export class FaultyProxy implements AsyncDisposable {
     // Whoever resets the connection has given up; that is theirs to tell.
     request.on("error", () => undefined);
     response.on("error", () => undefined);
-    const body = await readWhole(request).catch(() => undefined);
+    const body = await buffer(request).catch(() => undefined);
     if (body === undefined) return;
 
     const { pathname, search } = new URL(request.url ?? "/", "http://proxy");
@@ -319,15 +320,9 @@ async function forward(target: string, request: IncomingMessage, body: Buffer): 
   forwarded.on("error", () => undefined);
   forwarded.end(body);
   const [response] = (await once(forwarded, "response")) as [IncomingMessage];
-  const answer = await readWhole(response);
+  const answer = await buffer(response);
   const { "transfer-encoding": _chunked, "keep-alive": _kept, ...rest } = response.headers;
   return { status: response.statusCode ?? 0, headers: rest, body: answer };
-}
-
-async function readWhole(message: IncomingMessage): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of message) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
 }
 
 function withDates(header: string): string {
