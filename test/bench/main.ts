@@ -128,10 +128,12 @@ try {
   const now: Kept = { facts, observations };
   if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);
   if (before !== undefined) {
-    const first = compared(before, now, floorOf).slower;
-    const { text, worse, slower } = await comparedAgain(before, () => ({ facts, observations: measured() }));
+    const first = compared(before, now, floorOf);
+    const { text, worse, slower } = await comparedAgain(first, () =>
+      compared(before, { facts, observations: measured() }, floorOf),
+    );
     console.log(`\n${text}\n`);
-    const noise = [...first].filter((name) => !slower.has(name));
+    const noise = [...first.slower].filter((name) => !slower.has(name));
     if (noise.length > 0) console.log(`Slower at first, and not when measured again: ${noise.join(", ")}.`);
     for (const line of worse) console.log(`WORSE  ${line}`);
     console.log(
@@ -146,15 +148,15 @@ try {
 }
 
 /** A bench has few runs, and all of them may have met a slow moment: what seems slower is measured again before it is said. */
-async function comparedAgain(before: Kept, now: () => Kept): Promise<Comparison> {
-  let comparison = compared(before, now(), floorOf);
+async function comparedAgain(first: Comparison, compare: () => Comparison): Promise<Comparison> {
+  let comparison = first;
   for (let again = 1; again <= 2 && comparison.slower.size > 0; again++) {
     const { slower } = comparison;
     // What takes minutes is not measured again, nor its floor, which would only make it seem noisy.
     const doubted = selected.filter(({ name, isSlow }) => !isSlow && slower.has(name));
     const names = new Set(doubted.flatMap(({ name }) => [name, floorOf(name)]));
     for (const peer of selected) if (names.has(peer.name) && !peer.isSlow) await measure(peer, runs + again);
-    comparison = compared(before, now(), floorOf);
+    comparison = compare();
   }
   return comparison;
 }
