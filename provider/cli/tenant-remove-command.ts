@@ -139,7 +139,12 @@ async function letStackGo(
     } finally {
       await permits.close();
     }
-    const left = undoneOf(plan, (await read()).observed);
+    const { readUntil } = await import("../tenant/index.js");
+    // The lists may lag behind what was just deleted.
+    const left = await readUntil(
+      async () => undoneOf(plan, (await read()).observed),
+      (undone) => undone.length === 0,
+    );
     if (left.length > 0) {
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_AS_DECLARED",

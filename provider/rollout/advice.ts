@@ -82,7 +82,11 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_MOVED: LOOK_AND_RESUME,
   ERR_NOT_APPLIED: LOOK_AND_RESUME,
   ERR_WRONG_LIST: LOOK_AND_RESUME,
-  ERR_EXCLUDED: { act: "Clear the exclusion in the service's console" },
+  ERR_EXCLUDED: {
+    act: "Wait a minute: the list may lag. Where it fails again, clear the exclusion in the service's console",
+  },
+  ERR_NOT_LISTED: { act: "Wait a minute: the list may lag" },
+  ERR_VIP_ALIAS: { act: "Declare the mailbox that the message names in place of its alias", isAnew: true },
   ERR_OTHER_TENANT: {
     act: "Check that the key and `baseUrl` are those of this tenant, and its stack too",
     isAnew: true,

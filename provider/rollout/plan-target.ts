@@ -26,6 +26,7 @@ import { sameComment } from "../resources/lifecycle/comparable";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import { readUntil } from "../tenant";
 import type { Asking } from "./asking/address-health";
 import type { AtPlace } from "./asking/plan-each";
 import { type Reach, withTargetClient } from "./asking/target-client";
@@ -312,7 +313,11 @@ export async function notAsPlanned(
   reach: Reach,
 ): Promise<readonly string[]> {
   if (plan.changes.length === 0) return [];
-  return undoneOf(plan, (await readTenant(target, key, reach)).observed);
+  // The lists may lag behind what was just written.
+  return await readUntil(
+    async () => undoneOf(plan, (await readTenant(target, key, reach)).observed),
+    (undone) => undone.length === 0,
+  );
 }
 
 /** The same of a tenant that was read. */

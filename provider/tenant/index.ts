@@ -7,5 +7,6 @@ export {
   rowThatCounts,
   writtenSoFirst,
 } from "./matching";
+export { readUntil } from "./read-until";
 export { type CreatedEntry, Tenant } from "./tenant";
 export { TimeIsOverError, TimeLimit } from "./time-limit";

@@ -1,5 +1,7 @@
 import { bounded } from "../client/bound";
+import { ABSENCE_CONFIRM_MS, LIST_LAG_MS } from "../settings/assumptions";
 import { Rows } from "./rows";
+import { realSleep, type Sleep } from "./time";
 
 export interface SnapshotOptions<Row> {
   /** Reads the whole list. */
@@ -10,6 +12,12 @@ export interface SnapshotOptions<Row> {
   readonly name?: (row: Row) => string;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
+  /** Waits so many milliseconds. Default: the process's own timers. */
+  readonly sleep?: Sleep;
+  /** Whether a reading shows a row as it was written. Default: it holds a row of that key. */
+  readonly isShown?: (row: Row, rows: Rows<Row>) => boolean;
+  /** Lays a written row over a later reading that does not show it yet. Default: sets it by its key. */
+  readonly overlay?: (row: Row, rows: Rows<Row>) => void;
   /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
   readonly soon?: (begin: () => void) => void;
 }
@@ -26,18 +34,29 @@ const MAX_IDLE_MS = 5_000;
 /** And never for longer than this after its end, however busy the process is. */
 const MAX_AGE_MS = 60_000;
 
+/** An own write that no later reading has shown yet. */
+interface PendingWrite<Row> {
+  readonly isShown: (rows: Rows<Row>) => boolean;
+  readonly overlay: (rows: Rows<Row>) => void;
+  /** From then on the service's list counts, whatever it shows. */
+  readonly untilMs: number;
+}
+
 /**
  * One list of the tenant as the provider process sees it: a whole reading, shared by all who ask while it is young,
  * kept true by the process's own writes.
  *
  * Calls that ask at the same time share one reading. A write that happens while a reading is under way is laid over
- * its result, for the reading may or may not have seen it.
+ * its result, for the reading may or may not have seen it. The service's list may lag behind its own answers, so a write is
+ * laid over later readings too, until one shows it, or for {@link LIST_LAG_MS}.
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
   #newest: Reading<Row> | undefined;
   #usedAt = 0;
   #underWay: UnderWay<Row> | undefined;
+  /** By key, or by name for a removal by name; oldest first. */
+  readonly #pending = new Map<string, PendingWrite<Row>>();
 
   constructor(options: SnapshotOptions<Row>) {
     this.#options = options;
@@ -70,8 +89,25 @@ export class Snapshot<Row> {
   async secondOpinion(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
     const { rows, before, isOneMoment } = await this.#shared();
     if (isOneMoment || !isMissing(rows)) return rows;
-    if (before !== undefined && isMissing(before)) return rows;
+    if (before !== undefined && isMissing(before.rows)) return rows;
     return (await this.#next()).rows;
+  }
+
+  /**
+   * The same for what should be there, by a state or a person: the list may also lag behind the write that made it. What is
+   * missing from the answer is missing from two readings that are {@link ABSENCE_CONFIRM_MS} apart.
+   */
+  async confirmedAbsence(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
+    const { now, sleep = realSleep } = this.#options;
+    const first = await this.#shared();
+    const { rows, before, readAt } = first;
+    if (!isMissing(rows)) return rows;
+    const isApart = before !== undefined && readAt - before.readAt >= ABSENCE_CONFIRM_MS;
+    if (isApart && isMissing(before.rows)) return rows;
+    const confirmAt = readAt + ABSENCE_CONFIRM_MS;
+    if (now() < confirmAt) await sleep(confirmAt - now());
+    const newest = this.#newest;
+    return newest !== undefined && newest.readAt >= confirmAt ? newest.rows : (await this.#next()).rows;
   }
 
   /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
@@ -92,22 +128,58 @@ export class Snapshot<Row> {
   /** Lays an own write over the readings: the row as the service answered it. */
   put(row: Row): void {
     const key = this.#options.key(row);
-    if (key !== undefined) this.#lay((rows) => rows.set(key, row));
+    if (key === undefined) return;
+    const { isShown, overlay } = this.#options;
+    this.#lay((rows) => rows.set(key, row));
+    this.#expect(key, {
+      isShown: (rows) => (isShown === undefined ? rows.get(key) !== undefined : isShown(row, rows)),
+      overlay: (rows) => (overlay === undefined ? rows.set(key, row) : overlay(row, rows)),
+    });
   }
 
   /** Lays an own removal over the readings. */
   drop(key: string): void {
-    this.#lay((rows) => rows.delete(key));
+    this.forget(key);
+    this.#expect(key, {
+      isShown: (rows) => rows.get(key) === undefined,
+      overlay: (rows) => rows.delete(key),
+    });
   }
 
   /** The same for a removal of all that has a name. */
   dropNamed(name: string): void {
     this.#lay((rows) => rows.deleteNamed(name));
+    this.#expect(pendingName(name), {
+      isShown: (rows) => rows.named(name).length === 0,
+      overlay: (rows) => rows.deleteNamed(name),
+    });
+  }
+
+  /** Takes a row out that is not known to be there any more. Later readings count as they are. */
+  forget(key: string): void {
+    this.#pending.delete(key);
+    this.#lay((rows) => rows.delete(key));
+  }
+
+  /** What has this name may be there again: later readings count as they are. */
+  expectNamed(name: string): void {
+    this.#pending.delete(pendingName(name));
+  }
+
+  #expect(key: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
+    const now = this.#options.now();
+    for (const [oldest, { untilMs }] of this.#pending) {
+      if (untilMs > now) break;
+      this.#pending.delete(oldest);
+    }
+    // The last write of a key counts, and stands where the newest ones do.
+    this.#pending.delete(key);
+    this.#pending.set(key, { ...write, untilMs: now + LIST_LAG_MS });
   }
 
   #lay(write: (rows: Rows<Row>) => void): void {
     if (this.#newest !== undefined) write(this.#newest.rows);
-    if (this.#newest?.before !== undefined) write(this.#newest.before);
+    if (this.#newest?.before !== undefined) write(this.#newest.before.rows);
     this.#underWay?.writes.push(write);
   }
 
@@ -134,14 +206,16 @@ export class Snapshot<Row> {
 
   #begin(): UnderWay<Row> {
     const { soon = setImmediate } = this.#options;
-    const before = this.#young()?.rows;
+    const young = this.#young();
+    const before = young === undefined ? undefined : { rows: young.rows, readAt: young.readAt };
     const writes: ((rows: Rows<Row>) => void)[] = [];
     const turn = new Promise<void>((begin) => soon(begin));
     const result = turn
       .then(() => {
         underWay.hasBegun = true;
+        const pending = new Map(this.#pending);
         // It is read for all who share it, however short the time of the first of them is.
-        return bounded(undefined, () => this.#load(before, writes));
+        return bounded(undefined, () => this.#load(before, writes, pending));
       })
       .finally(() => {
         this.#underWay = undefined;
@@ -151,8 +225,9 @@ export class Snapshot<Row> {
   }
 
   async #load(
-    before: Rows<Row> | undefined,
+    before: Earlier<Row> | undefined,
     writes: readonly ((rows: Rows<Row>) => void)[],
+    pending: ReadonlyMap<string, PendingWrite<Row>>,
   ): Promise<Reading<Row>> {
     const list = await this.#options.read();
     const rows = new Rows(this.#options.name);
@@ -160,18 +235,29 @@ export class Snapshot<Row> {
       const key = this.#options.key(row);
       if (key !== undefined) rows.set(key, row);
     }
-    for (const write of writes) write(rows);
     const readAt = this.#options.now();
+    for (const [key, write] of pending) {
+      const isDone = write.isShown(rows);
+      if (!isDone && readAt <= write.untilMs) write.overlay(rows);
+      else if (this.#pending.get(key) === write) this.#pending.delete(key);
+    }
+    for (const write of writes) write(rows);
     this.#usedAt = readAt;
     this.#newest = { rows, before, isOneMoment: list.isOneMoment, readAt };
     return this.#newest;
   }
 }
 
+/** A reading, and when it had ended. */
+interface Earlier<Row> {
+  readonly rows: Rows<Row>;
+  readonly readAt: number;
+}
+
 interface Reading<Row> {
   readonly rows: Rows<Row>;
-  /** Those of the reading before, if that was still in use when this one was asked for. */
-  readonly before: Rows<Row> | undefined;
+  /** The reading before, if that was still in use when this one was asked for. */
+  readonly before: Earlier<Row> | undefined;
   readonly isOneMoment: boolean;
   /** When it had ended. */
   readonly readAt: number;
@@ -182,4 +268,9 @@ interface UnderWay<Row> {
   /** The own writes meanwhile, in their order. */
   readonly writes: ((rows: Rows<Row>) => void)[];
   hasBegun: boolean;
+}
+
+/** Apart from the keys, which may be any text. */
+function pendingName(name: string): string {
+  return `\u0000name ${name}`;
 }

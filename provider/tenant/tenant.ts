@@ -9,7 +9,7 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { nameOfVipRow } from "../client/vip-employees";
-import { ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
+import { ABSENCE_CONFIRM_MS, ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
 import { type People, peopleOf } from "../settings/tenant-people";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -25,9 +25,10 @@ import {
   vipIn,
   withKey,
 } from "./matching";
+import { readUntil } from "./read-until";
 import type { Rows } from "./rows";
 import { Snapshot, type WholeList } from "./snapshot";
-import { type Gather, gatherForAMoment } from "./time";
+import { type Gather, gatherForAMoment, realSleep, type Sleep } from "./time";
 import { Turns } from "./turns";
 import { VipBatches } from "./vip-batches";
 
@@ -38,6 +39,8 @@ export interface TenantOptions {
   readonly client: SettingsClient;
   /** Milliseconds; only differences count. Default: the process's own monotonic clock. */
   readonly now?: () => number;
+  /** Waits between two readings of a list that lags. Default: the process's own timers. */
+  readonly sleep?: Sleep;
   /** Default: for a moment. */
   readonly gather?: Gather;
 }
@@ -58,6 +61,7 @@ export interface CreatedEntry {
  */
 export class Tenant {
   readonly #client: SettingsClient;
+  readonly #sleep: Sleep;
   readonly #writeEntry: Turns["write"];
   readonly #writeVip: Turns["write"];
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
@@ -69,10 +73,16 @@ export class Tenant {
   /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
   readonly #leaving = new Map<string, Promise<unknown>>();
 
-  constructor({ client, now = () => performance.now(), gather = gatherForAMoment }: TenantOptions) {
+  constructor({
+    client,
+    now = () => performance.now(),
+    sleep = realSleep,
+    gather = gatherForAMoment,
+  }: TenantOptions) {
     const entryTurns = new Turns();
     const vipTurns = new Turns();
     this.#client = client;
+    this.#sleep = sleep;
     this.#writeEntry = (call) => entryTurns.write(call);
     this.#writeVip = (call) => vipTurns.write(call);
     const entries = (list: List) =>
@@ -81,14 +91,19 @@ export class Tenant {
           entryTurns.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
         key: (row) => row.id,
         name: keyOfValue,
+        isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
         now,
+        sleep,
       });
     this.#entries = { allow: entries("allow"), deny: entries("deny") };
     this.#vips = new Snapshot<VipEmployeeRow>({
       read: () => vipTurns.read(() => readWhole((options) => client.vipEmployees.readAll(options))),
       key: nameOfVipRow,
       name: (row) => canonicalMailbox(row.email ?? ""),
+      isShown: isVipShown,
+      overlay: overlayVip,
       now,
+      sleep,
     });
     this.#vipBatches = new VipBatches({
       vips: client.vipEmployees,
@@ -127,15 +142,23 @@ export class Tenant {
   }
 
   /**
-   * The same, and surely: where the shared reading misses the entry, a second reading of the lists that take more than
-   * one page is asked too, since in one alone a row may be missing that another writer's change shifted. Undefined means
-   * gone. All who miss an entry at about the same time share that reading.
+   * The same, and surely: where the shared reading misses the entry, a second reading is asked too, since in one alone a row may
+   * be missing that another writer's change shifted, or that the list does not show yet. Undefined means gone. All who miss an
+   * entry at about the same time share that reading.
    */
-  async findEntrySurely(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
+  async findEntrySurely(
+    query: EntryQuery,
+    { isExpected = true }: ConfirmOptions = {},
+  ): Promise<AllowDenyEntryRow | undefined> {
     const wanted = withKey(query);
     const isMissing = (rows: Rows<AllowDenyEntryRow>) => entryIn([rows], wanted) === undefined;
     const found = await this.#findEntry(wanted, (snapshot) => snapshot.rows());
-    return found ?? (await this.#findEntry(wanted, (snapshot) => snapshot.secondOpinion(isMissing)));
+    return found ?? (await this.#findEntry(wanted, confirming(isMissing, isExpected)));
+  }
+
+  /** {@link readUntil}, by the tenant's clock. */
+  async readUntil<T>(read: () => Promise<T>, isExpected: (result: T) => boolean): Promise<T> {
+    return await readUntil(read, isExpected, this.#sleep);
   }
 
   /** All entries of the given lists by the shared reading, in their order; no other list is read. */
@@ -161,7 +184,7 @@ export class Tenant {
     const found = named(await this.#readLists(lists, (snapshot) => snapshot.rows()));
     if (found.length > 0) return found;
     const isMissing = (rows: Rows<AllowDenyEntryRow>) => named([rows]).length === 0;
-    return named(await this.#readLists(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
+    return named(await this.#readLists(lists, (snapshot) => snapshot.confirmedAbsence(isMissing)));
   }
 
   /**
@@ -177,11 +200,18 @@ export class Tenant {
         return { row: this.#noteEntry(row), isNew };
       },
       look: async () => {
-        const row = await this.findEntryAnew({ list, entryType, value, verdictScope });
+        const query = { list, entryType, value, verdictScope };
+        // A list that does not show it yet would have it made twice.
+        const row = (await this.findEntryAnew(query)) ?? (await this.#findEntryLater(query));
         return row === undefined ? undefined : { row, isNew: false };
       },
       mayRepeat: () => this.#client.takeRetry(),
     });
+  }
+
+  async #findEntryLater(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
+    await this.#sleep(ABSENCE_CONFIRM_MS);
+    return await this.findEntryAnew(query);
   }
 
   /**
@@ -224,7 +254,7 @@ export class Tenant {
     return await this.#leave(id, async () => {
       try {
         const { deleted = true } = await this.#writeEntry(() => this.#client.allowDenyEntries.delete(id));
-        if (deleted) this.#forgetEntry(id);
+        if (deleted) for (const list of LISTS) this.#entries[list].drop(id);
         return deleted;
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
@@ -250,9 +280,12 @@ export class Tenant {
   }
 
   /** The same, and surely, as {@link findEntrySurely}: undefined means that the mailbox is no VIP. */
-  async findVipSurely(email: string): Promise<VipEmployeeRow | undefined> {
-    const rows = await this.#vips.secondOpinion((some) => vipIn(some, email) === undefined);
-    return vipIn(rows, email);
+  async findVipSurely(
+    email: string,
+    { isExpected = true }: ConfirmOptions = {},
+  ): Promise<VipEmployeeRow | undefined> {
+    const isMissing = (rows: Rows<VipEmployeeRow>) => vipIn(rows, email) === undefined;
+    return vipIn(await confirming<VipEmployeeRow>(isMissing, isExpected)(this.#vips), email);
   }
 
   /**
@@ -313,12 +346,15 @@ export class Tenant {
    * Marks a mailbox as VIP, in one request with all that are added with the same comment at about the same time. The
    * answer tells of this mailbox alone.
    *
-   * The shared reading is left as it is: read back anew what came of it.
+   * The shared reading is left as it is: read back anew what came of it. The answer may name another mailbox, where this one is
+   * an alias of it.
    *
    * @throws {NotInOrganizationError} when this mailbox is none of the organization's; nothing was written for it.
    */
   async addVip(email: string, comment: string | undefined): Promise<AddVipResult> {
-    return await this.#vipBatches.add(email, comment);
+    const result = await this.#vipBatches.add(email, comment);
+    for (const mailbox of [email, ...result.added]) this.#vips.expectNamed(canonicalMailbox(mailbox));
+    return result;
   }
 
   /** @throws {NotFoundError} when no row is stored for the mailbox. */
@@ -335,7 +371,7 @@ export class Tenant {
       comment: stored.comment,
     };
     const replaced = before === undefined ? undefined : nameOfVipRow(before);
-    if (replaced !== undefined) this.#vips.drop(replaced);
+    if (replaced !== undefined) this.#vips.forget(replaced);
     this.#vips.put(row);
     return row;
   }
@@ -419,11 +455,44 @@ export class Tenant {
   }
 
   #forgetEntry(id: string): void {
-    for (const list of LISTS) this.#entries[list].drop(id);
+    for (const list of LISTS) this.#entries[list].forget(id);
   }
 }
 
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
+
+/** How it is made sure that something is not there. */
+export interface ConfirmOptions {
+  /** Whether a state or a person says that it is there, so that a list which misses it may lag. Default: true. */
+  readonly isExpected?: boolean;
+}
+
+function confirming<Row>(isMissing: (rows: Rows<Row>) => boolean, isExpected: boolean) {
+  return (snapshot: Snapshot<Row>): Promise<Rows<Row>> =>
+    isExpected ? snapshot.confirmedAbsence(isMissing) : snapshot.secondOpinion(isMissing);
+}
+
+/** Whether a list shows an entry as it was written. */
+function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
+  return (
+    listed !== undefined &&
+    listed.verdict_scope === written.verdict_scope &&
+    listed.comment === written.comment
+  );
+}
+
+/** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */
+function isVipShown({ email = "", comment }: VipEmployeeRow, rows: Rows<VipEmployeeRow>): boolean {
+  return rows.named(canonicalMailbox(email)).some((row) => row.comment === comment);
+}
+
+/** The list's own row with the comment as it was written, since only the list has all fields. */
+function overlayVip(written: VipEmployeeRow, rows: Rows<VipEmployeeRow>): void {
+  const listed = vipIn(rows, written.email ?? "");
+  const row = listed === undefined ? written : { ...listed, comment: written.comment };
+  const key = nameOfVipRow(row);
+  if (key !== undefined) rows.set(key, row);
+}
 
 const EMPTY_VIP: VipEmployeeRow = {
   email: undefined,

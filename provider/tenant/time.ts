@@ -1,3 +1,10 @@
+import { setTimeout as realSleep } from "node:timers/promises";
+
+export { realSleep };
+
+/** Waits so many milliseconds. */
+export type Sleep = (ms: number) => Promise<unknown>;
+
 /** Begins something once those who ask at the same time have asked. */
 export type Gather = (begin: () => void) => void;
 

@@ -86,7 +86,7 @@ export class VipBatches {
           },
           mayRepeat,
         });
-        tellAdded(rest, result);
+        await this.#tellAdded(rest, result, comment);
         return;
       } catch (error) {
         const isNameless = error instanceof BadRequestError && rest.size > 1;
@@ -97,6 +97,39 @@ export class VipBatches {
         }
         const outsiders = error instanceof NotInOrganizationError ? takeOutsiders(rest, error) : 0;
         if (outsiders === 0 || round === MAX_ROUNDS) throw error;
+      }
+    }
+  }
+
+  /**
+   * Tells each member what the answer says of its own mailbox. The answer may name the primary mailbox of an alias that was asked
+   * for: then the members that it does not name are sent again one by one, which tells whose mailbox it is.
+   */
+  async #tellAdded(
+    batch: Batch<AddVipResult>,
+    result: AddVipResult,
+    comment: string | undefined,
+  ): Promise<void> {
+    const unnamed = tellNamed(batch, result);
+    const others = othersIn(result, batch);
+    if (others.added.length + others.already_vip.length === 0 || unnamed.size < 2) {
+      for (const { resolve } of unnamed.values()) resolve(others);
+      return;
+    }
+    const { vips, write } = this.#options;
+    const isAdded = new Set(others.added.map(canonicalMailbox));
+    for (const { asked, resolve } of unnamed.values()) {
+      try {
+        const own = await write(() => vips.add([asked], comment));
+        const named = [...own.added, ...own.already_vip];
+        const [added, already] = [
+          named.filter((address) => isAdded.has(canonicalMailbox(address)) || own.added.includes(address)),
+          named.filter((address) => !isAdded.has(canonicalMailbox(address)) && !own.added.includes(address)),
+        ];
+        resolve({ added, already_vip: already, not_in_org: [] });
+      } catch {
+        // Whose they are can't be told: none of them is left out.
+        resolve(others);
       }
     }
   }
@@ -158,13 +191,32 @@ function emailsOf(batch: Batch<never>): string[] {
   return [...batch.values()].filter(isWanted).map(({ asked }) => asked);
 }
 
-/** Tells each member of the answer what it says of its own mailbox. */
-function tellAdded(batch: Batch<AddVipResult>, result: AddVipResult): void {
+/** Tells each member that the answer names what it says of its own mailbox; returns the others. */
+function tellNamed(batch: Batch<AddVipResult>, result: AddVipResult): Batch<AddVipResult> {
   const added = byMailbox(result.added);
   const already = byMailbox(result.already_vip);
-  for (const [mailbox, { resolve }] of batch) {
-    resolve({ added: added.get(mailbox) ?? [], already_vip: already.get(mailbox) ?? [], not_in_org: [] });
+  const unnamed = new Map<string, Member<AddVipResult>>();
+  for (const [mailbox, member] of batch) {
+    if (!added.has(mailbox) && !already.has(mailbox)) unnamed.set(mailbox, member);
+    else {
+      member.resolve({
+        added: added.get(mailbox) ?? [],
+        already_vip: already.get(mailbox) ?? [],
+        not_in_org: [],
+      });
+    }
   }
+  return unnamed;
+}
+
+/** The mailboxes that an answer names and nobody asked for. */
+function othersIn(result: AddVipResult, batch: Batch<AddVipResult>): AddVipResult {
+  const isOther = (address: string) => !batch.has(canonicalMailbox(address));
+  return {
+    added: result.added.filter(isOther),
+    already_vip: result.already_vip.filter(isOther),
+    not_in_org: [],
+  };
 }
 
 /** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */

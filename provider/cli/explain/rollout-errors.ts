@@ -240,6 +240,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "somebody else, or another program, changes the tenant at the same time",
       "the service does not keep what it is given",
+      "the service's lists lag behind what was written (eventual consistency), by more than 3 s",
     ],
     remedies: ["See who else changes this tenant: the lines below the message name the entries."],
     next: "email-security rollout --resume",

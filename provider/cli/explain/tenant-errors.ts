@@ -90,14 +90,42 @@ export const TENANT_ERRORS = {
     next: "pulumi up --refresh",
   },
   ERR_EXCLUDED: {
-    means: "A mailbox was added, and is no VIP all the same: an exclusion of it still stands.",
+    means:
+      "A mailbox was added, and the service's list did not show it as a VIP: the list lags, or an exclusion of the mailbox still stands. The mailbox is in the stack's state.",
     example:
-      "lena.hartmann@acme.example was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.",
+      "lena.hartmann@acme.example was added and the service answered success, but its list did not show it as a VIP for 3 s. Either the list lags behind (eventual consistency), or an exclusion of the mailbox still stands. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.",
     causes: [
+      "the service's list lags behind its answers (eventual consistency)",
       "the mailbox was removed from the VIPs before, in the console or by a run; the service writes an exclusion then",
     ],
-    remedies: ["Clear the exclusion in the service's console."],
+    remedies: [
+      "Run again in a minute: a run reads the list again, and adds nobody twice.",
+      "If it fails again, clear the exclusion in the service's console.",
+    ],
     next: "pulumi up --refresh",
+  },
+  ERR_NOT_LISTED: {
+    means:
+      "The service says that a mailbox is a VIP already, and its list did not show it. The mailbox is in the stack's state.",
+    example:
+      "The service answered that lena.hartmann@acme.example is a VIP already, but its list did not show it for 3 s. The list may lag behind (eventual consistency). The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console.",
+    causes: [
+      "the service's list lags behind its answers (eventual consistency), as when somebody added the mailbox a moment ago",
+    ],
+    remedies: ["Run again in a minute.", "If it fails again, look at the mailbox in the service's console."],
+    next: "pulumi up --refresh",
+  },
+  ERR_VIP_ALIAS: {
+    means:
+      "A declared VIP is an alias: the service answered with the primary mailbox. Where the run made that one a VIP, it is in the stack's state.",
+    example:
+      "ceo@acme.example can't be a VIP under this address: it is an alias, and the service made lena.hartmann@acme.example a VIP instead, which is now in the stack's state. Declare lena.hartmann@acme.example in place of ceo@acme.example, then run again.",
+    causes: ["an alias of a mailbox is declared; the service lists the mailbox alone"],
+    remedies: [
+      "Declare the mailbox that the message names in place of the alias, and run again: nothing is added twice.",
+      "If the person is not to be a VIP, take the alias out of the program or file: what this run added is removed then.",
+    ],
+    next: "pulumi up",
   },
   ERR_AUTO_DETECTED: {
     means: "The mailbox is a VIP by automatic detection, and the service stores no comment for it.",

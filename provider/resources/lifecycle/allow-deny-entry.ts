@@ -203,7 +203,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // What is not there is not asked for by its id: that may be of something else by now.
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
     if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) return;
-    const other = row === undefined ? found : await tenant.findEntryAnew(query);
+    const other =
+      row === undefined
+        ? found
+        : await tenant.readUntil(
+            () => tenant.findEntryAnew(query),
+            (now) => now?.id !== entryId,
+          );
     if (other === undefined) {
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,

@@ -22,7 +22,14 @@ import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
 import { declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
-import { type Failure, type ListPlan, type LookedUp, listLifecycle, type Observed } from "./list-lifecycle";
+import {
+  type Failure,
+  type ListPlan,
+  type LookedUp,
+  listLifecycle,
+  type Observed,
+  type ObserveOptions,
+} from "./list-lifecycle";
 import { IMPORTED_RISK } from "./look-up";
 import { sayTwins } from "./twins";
 
@@ -279,7 +286,10 @@ class EntryWork {
         !isDeclared(keyOf(now, entry));
       const outcome = await tenant.deleteEntry(row.id, isStill);
       if (outcome !== false) continue;
-      const still = await tenant.findEntryAnew({ ...entry, id: row.id });
+      const still = await tenant.readUntil(
+        () => tenant.findEntryAnew({ ...entry, id: row.id }),
+        (found) => found?.id !== row.id,
+      );
       if (still?.id !== row.id) continue;
       throw new NotAppliedError(
         `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
@@ -341,7 +351,7 @@ function takesThePlaceOf(one: ListedEntry, other: ListedEntry): boolean {
 async function observe(
   known: KeyedList,
   context: Context,
-  { sure }: { readonly sure: boolean },
+  { sure, isExpected = () => true }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
   const match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
@@ -349,7 +359,10 @@ async function observe(
     await Promise.all(
       match.missing.map(async (key) => {
         const entry = readEntry(key, known[key] ?? "");
-        const row = entry === undefined ? undefined : await tenant.findEntrySurely(entry);
+        const row =
+          entry === undefined
+            ? undefined
+            : await tenant.findEntrySurely(entry, { isExpected: isExpected(key) });
         if (row !== undefined) match.take(key, row);
       }),
     );

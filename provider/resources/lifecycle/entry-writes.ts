@@ -14,7 +14,7 @@ import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
-import { type Context, type DeclaredThing, PartialFailure } from "./lifecycle";
+import { type Context, type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 import { sayTwins } from "./twins";
 
 /*
@@ -113,13 +113,17 @@ async function inTheWay(
   return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
 }
 
-/** What the service holds when it says that something collides. */
+/** What the service holds when it says that something collides. Its list may not show that yet. */
 async function colliding(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
+  const { tenant } = context;
   try {
-    return (await context.tenant.findEntryAnew(inputs)) ?? (await inTheWay(inputs, context));
+    return await tenant.readUntil(
+      async () => (await tenant.findEntryAnew(inputs)) ?? (await inTheWay(inputs, context)),
+      isDefined,
+    );
   } catch {
     // The conflict is the failure to tell.
     return undefined;

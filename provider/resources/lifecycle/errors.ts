@@ -30,10 +30,34 @@ export class MovedError extends EmailSecurityError {
   }
 }
 
-/** The mailbox stays excluded although it was added. `ERR_EXCLUDED` */
+/** The mailbox was added and the list does not show it: it may be excluded, or the list lags. `ERR_EXCLUDED` */
 export class ExcludedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_EXCLUDED", message, options);
+  }
+}
+
+/** The service says that a mailbox is a VIP already, and its list does not show it. `ERR_NOT_LISTED` */
+export class NotListedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_NOT_LISTED", message, options);
+  }
+}
+
+/** A declared address is an alias: the service answers with another mailbox. `ERR_VIP_ALIAS` */
+export class VipAliasError extends EmailSecurityError {
+  /** The mailboxes that the service names in place of the alias. */
+  readonly primaries: readonly string[];
+  /** Those of them that this run has made VIPs. */
+  readonly added: readonly string[];
+
+  constructor(
+    message: string,
+    { primaries, added }: { readonly primaries: readonly string[]; readonly added: readonly string[] },
+  ) {
+    super("ERR_VIP_ALIAS", message);
+    this.primaries = primaries;
+    this.added = added;
   }
 }
 

@@ -59,14 +59,17 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
   /** The ids that {@link lookUp} takes, as a message tells them. */
   readonly importIds: string;
-  /** What the tenant holds: of the given keys, and beside them. `sure`: a key is only gone when two readings miss it. */
-  readonly observe: (
-    known: KeyedList,
-    context: Context,
-    how: { readonly sure: boolean },
-  ) => Promise<Observed>;
+  /** What the tenant holds: of the given keys, and beside them. */
+  readonly observe: (known: KeyedList, context: Context, how: ObserveOptions) => Promise<Observed>;
   /** Makes the tenant hold what is declared and no more what is removed; answers what could not be done. */
   readonly apply: (plan: ListPlan, inputs: Inputs, context: Context) => Promise<readonly Failure[]>;
+}
+
+export interface ObserveOptions {
+  /** Whether a key is only gone when two readings miss it. */
+  readonly sure: boolean;
+  /** Whether a key should be there, so that a list which misses it may lag. Default: every key. */
+  readonly isExpected?: (key: string) => boolean;
 }
 
 export interface Observed {
@@ -98,6 +101,8 @@ export interface Failure {
   readonly error: unknown;
   /** What is there instead; undefined when nothing is. */
   readonly there: string | undefined;
+  /** What came to be there under other keys, which the state must hold so that it is not forgotten. Default: nothing. */
+  readonly others?: KeyedList;
 }
 
 type State = Readonly<Record<string, unknown>>;
@@ -188,7 +193,9 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (failures.length === 0) return { id, state };
       const count = Object.keys(declared).length;
       const error = notApplied(kind, failures, count);
-      const isNothingThere = failures.length === count && failures.every(({ there }) => there === undefined);
+      const isNothingThere =
+        failures.length === count &&
+        failures.every(({ there, others }) => there === undefined && others === undefined);
       if (isNothingThere)
         throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
       throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
@@ -354,9 +361,10 @@ export function listLifecycle<Inputs extends ListInputs>(
     await context.confirmTenant(resource.list);
     const failures = await resource.apply({ declared, known, removed }, inputs, context);
     const content: Record<string, string> = { ...declared };
-    for (const { key, there } of failures) {
+    for (const { key, there, others } of failures) {
       if (there === undefined) delete content[key];
       else content[key] = there;
+      for (const [other, text] of Object.entries(others ?? {})) content[other] ??= text;
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
     if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
@@ -370,9 +378,10 @@ export function listLifecycle<Inputs extends ListInputs>(
    * @returns what is there of it.
    */
   async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
-    const { declared, removed } = plan;
+    const { declared, known, removed } = plan;
     const going = Object.fromEntries(removed);
-    const observed = await resource.observe({ ...going, ...declared }, context, { sure: true });
+    const isExpected = (key: string) => Object.hasOwn(known, key);
+    const observed = await resource.observe({ ...going, ...declared }, context, { sure: true, isExpected });
     holdToPlan(
       kind,
       [

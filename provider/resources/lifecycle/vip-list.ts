@@ -15,6 +15,7 @@ import { isAutomatic } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
 import { declarableVip } from "./declarable";
+import { VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
   type Failure,
@@ -23,6 +24,7 @@ import {
   type LookedUp,
   listLifecycle,
   type Observed,
+  type ObserveOptions,
 } from "./list-lifecycle";
 import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
@@ -99,7 +101,9 @@ function sayReplaced(
 async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Context): Promise<void> {
   const { tenant, say, isDeclared, isHeldElsewhere } = context;
   const excluded: string[] = [];
-  const unwanted = plan.removed.map(([email]) => email);
+  const aliased = new Set(attempts.failed.flatMap(({ error }) => aliasErrorIn(error)?.primaries ?? []));
+  // Whoever declares an alias wants its mailbox to be a VIP; to exclude it would last.
+  const unwanted = plan.removed.map(([email]) => email).filter((email) => !aliased.has(email));
   await attempts.all(unwanted, async (email) => {
     if (isDeclared(keyOfVip(email)) || isHeldElsewhere(keyOfVip(email))) return;
     // Removing who is no VIP would write an exclusion all the same.
@@ -114,10 +118,27 @@ async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Co
   );
 }
 
-function failureOf(email: string, { known }: ListPlan, error: unknown): Failure {
+function failureOf(email: string, { known, declared }: ListPlan, error: unknown): Failure {
+  const alias = aliasErrorIn(error);
+  if (alias !== undefined) {
+    const text = declared[email] ?? "";
+    const added = alias.added.map((mailbox) => [keyOfMember(mailbox), text] as const);
+    const before = alias.primaries.flatMap((mailbox) => {
+      const key = keyOfMember(mailbox);
+      return Object.hasOwn(known, key) ? [[key, known[key] ?? ""] as const] : [];
+    });
+    const others = Object.fromEntries([...added, ...before]);
+    const failure = { key: email, name: email, error, there: undefined };
+    return Object.keys(others).length === 0 ? failure : { ...failure, others };
+  }
   // Added, but what came after failed: it is there, with the comment that it got.
   const there = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
   return { key: email, name: email, error, there };
+}
+
+function aliasErrorIn(error: unknown): VipAliasError | undefined {
+  const cause = error instanceof PartialFailure ? error.cause : error;
+  return cause instanceof VipAliasError ? cause : undefined;
 }
 
 /** VIPs by automatic detection are left to it, which keeps them. */
@@ -139,25 +160,28 @@ async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
 async function observe(
   known: KeyedList,
   context: Context,
-  { sure }: { readonly sure: boolean },
+  { sure, isExpected = () => true }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
   const rows = new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
   if (sure) {
     const missing = Object.keys(known).filter((email) => !rows.has(email));
-    for (const row of await Promise.all(missing.map((email) => tenant.findVipSurely(email)))) {
+    const found = await Promise.all(
+      missing.map((email) => tenant.findVipSurely(email, { isExpected: isExpected(email) })),
+    );
+    for (const row of found) {
       if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
     }
   }
   if (sure) await sayVipTwins(Object.keys(known), context);
-  const found = new Map<string, string>();
+  const there = new Map<string, string>();
   const others = new Map<string, string>();
   for (const [mailbox, row] of rows) {
     const key = keyOfMember(mailbox);
     const text = textOfVip(row);
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     if (before === undefined) others.set(key, text);
-    else found.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
+    else there.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
   }
-  return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+  return { known: Object.fromEntries(there), others: Object.fromEntries(others) };
 }

@@ -1,11 +1,12 @@
-import { EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
+import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
-import { canonicalMailbox } from "../../settings/entry-value";
-import { harmless, quote } from "../../settings/text";
+import { LIST_LAG_MS } from "../../settings/assumptions";
+import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
+import { excerpt, harmless, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
-import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
-import { type DeclaredThing, PartialFailure } from "./lifecycle";
+import { AutoDetectedError, ExcludedError, NotAppliedError, NotListedError, VipAliasError } from "./errors";
+import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 
 /*
  * The writes by which a mailbox comes to be a VIP as declared. One VIP and a whole list go through the same, so that
@@ -61,12 +62,53 @@ async function orElseAdded<T>(inputs: VipEmployeeInputs, next: Promise<T>): Prom
   }
 }
 
+/**
+ * Adds the mailbox and reads it back. The list may lag behind the answer, so it is read again for a while; where it still shows
+ * nothing, the mailbox goes into state all the same, so that it is not forgotten.
+ */
 async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
-  await tenant.addVip(inputs.email, inputs.comment);
-  const row = await orElseAdded(inputs, tenant.findVipAnew(inputs.email));
+  const answer = await tenant.addVip(inputs.email, inputs.comment);
+  const alias = aliasIn(answer, inputs.email);
+  const [added] = alias?.added ?? [];
+  const kept = alias === undefined ? inputs : added === undefined ? undefined : { ...inputs, email: added };
+  const find = () => tenant.findVipAnew(inputs.email);
+  const reading = alias === undefined ? tenant.readUntil(find, isDefined) : find();
+  const row = await (kept === undefined ? reading : orElseAdded(kept, reading));
   if (row !== undefined) return row;
-  throw new ExcludedError(
-    `${inputs.email} was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.`,
+  const error = alias ?? notListed(inputs.email, answer);
+  if (kept === undefined) throw error;
+  throw new PartialFailure(canonicalMailbox(kept.email), { ...kept }, error);
+}
+
+function notListed(email: string, { already_vip: already }: AddVipResult): EmailSecurityError {
+  const seconds = LIST_LAG_MS / 1_000;
+  if (already.length > 0) {
+    return new NotListedError(
+      `The service answered that ${email} is a VIP already, but its list did not show it for ${seconds} s. The list may lag behind (eventual consistency). The mailbox is in the stack's state. Run again in a minute; if it fails again, look at the mailbox in the service's console.`,
+    );
+  }
+  return new ExcludedError(
+    `${email} was added and the service answered success, but its list did not show it as a VIP for ${seconds} s. Either the list lags behind (eventual consistency), or an exclusion of the mailbox still stands. The mailbox is in the stack's state. Run again in a minute; if it fails again, clear the exclusion in the service's console, then run again.`,
+  );
+}
+
+/** The error about an alias, where the service answers with other mailboxes than the one that was asked for. */
+function aliasIn({ added, already_vip: already }: AddVipResult, email: string): VipAliasError | undefined {
+  const mailbox = canonicalMailbox(email);
+  const named = [...added, ...already].map(canonicalMailbox);
+  if (named.length === 0 || named.includes(mailbox)) return undefined;
+  const primaries = [...new Set(named)];
+  const isNew = new Set(added.map(canonicalMailbox));
+  // What is no mailbox can't be declared, so state is no place for it.
+  const made = primaries.filter((one) => isNew.has(one) && parseMailbox(one).ok);
+  const shown = primaries.map((one) => excerpt(one)).join(", ");
+  const what =
+    isNew.size > 0
+      ? `the service made ${shown} a VIP instead, which is now in the stack's state`
+      : `${shown} is a VIP already, and nothing was changed`;
+  return new VipAliasError(
+    `${email} can't be a VIP under this address: it is an alias, and ${what}. Declare ${shown} in place of ${email}, then run again.`,
+    { primaries, added: made },
   );
 }
 

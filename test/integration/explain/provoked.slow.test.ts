@@ -12,6 +12,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage } from "../../support/bare-package";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
+import { laggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
 import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/provoked";
 import { target } from "../../support/rollout-target";
@@ -200,6 +201,26 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     const email = "lena.hartmann@acme.example";
     await tenant.console("POST", "/vip_employees/remove", { emails: [email] });
     return (await vip.up({ email })).failures[""] ?? "";
+  },
+  ERR_NOT_LISTED: async () => {
+    const email = "lena.hartmann@acme.example";
+    const lists = laggingLists(99);
+    await using tenant = await sandboxTenant({ ...lists, scenario: "acme" });
+    lists.sandbox = tenant.sandbox;
+    await tenant.console("POST", "/vip_employees", { emails: [email] });
+    return (await new ManagedResource(tenant, "vipEmployee").up({ email })).failures[""] ?? "";
+  },
+  ERR_VIP_ALIAS: async () => {
+    await using tenant = await sandboxTenant({
+      scenario: "acme",
+      intercept: ({ method, body }) => {
+        const emails = ["lena.hartmann@acme.example"];
+        if (method === "POST") Object.assign(body as object, { emails });
+        return undefined;
+      },
+    });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    return (await vip.up({ email: "ceo@acme.example" })).failures[""] ?? "";
   },
   ERR_AUTO_DETECTED: async () => {
     await using tenant = await sandboxTenant({ scenario: "acme", addStoresAutoDetected: false });

@@ -500,7 +500,8 @@ describe("read", () => {
     await using later = await laterRun(tenant);
     tenant.trace();
     expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+    // The list may lag behind the run that made it, so two readings have to miss it.
+    expect(tenant.trace().sort()).toEqual([...READ_BOTH_LISTS, ...READ_BOTH_LISTS].sort());
   });
 
   it("carries a scope it does not know", async () => {

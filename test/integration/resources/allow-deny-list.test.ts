@@ -170,7 +170,8 @@ describe("additive", () => {
     await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "gone.example")}`);
     tenant.trace();
     await list.refresh();
-    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+    // One is gone, which two readings have to say.
+    expect(tenant.trace().sort()).toEqual([...READ_BOTH_LISTS, ...READ_BOTH_LISTS].sort());
     expect(list.properties?.["entries"]).toEqual({ "evil.example": "deny: ?", "moved.example": "allow" });
     expect((await list.up({ entries: content })).outcome).toBe("updated");
     expect(await held(tenant)).toEqual(content);

@@ -218,6 +218,9 @@ describe("modes", () => {
     const up = await list.up({ members: many(3) });
     expect(up.outcome).toBe("partial");
     expect(up.reasons[1]).toContain("an exclusion of the mailbox still stands");
+    // It was added, as far as the service says, and must not be forgotten.
+    expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(1), person(2)]);
+    await list.refresh();
     expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(2)]);
   });
 

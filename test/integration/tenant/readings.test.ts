@@ -27,7 +27,7 @@ it("reads each list once for 5,000 who ask at the same time, and once more for 5
   expect(trace()).toEqual(vips);
 });
 
-it("is sure of 5,000 that are gone by one more reading of the lists of several pages", async () => {
+it("is sure of 5,000 that are gone by one more reading", async () => {
   await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 200 });
   const { tenant, trace } = acme;
   const found = await Promise.all(
@@ -35,7 +35,7 @@ it("is sure of 5,000 that are gone by one more reading of the lists of several p
   );
   expect(found.every((row) => row === undefined)).toBe(true);
   const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
-  expect(trace().sort()).toEqual(["allow 1 200", ...pages, ...pages].sort());
+  expect(trace().sort()).toEqual(twice(["allow 1 200", ...pages]).sort());
   // And whoever else misses something meanwhile asks for nothing.
   expect(await tenant.findEntrySurely(query(9_999))).toBeUndefined();
   expect(await tenant.findVipSurely(person(9_999))).toBeUndefined();
@@ -44,10 +44,20 @@ it("is sure of 5,000 that are gone by one more reading of the lists of several p
   expect(trace()).toEqual([]);
 });
 
-it("is sure at once where one page holds the list", async () => {
+it("reads a list of one page once more, a second later, before something counts as gone", async () => {
   await using acme = await service({ people: 200, vips: 200, denied: 200 });
-  expect(await acme.tenant.findEntrySurely(query(999))).toBeUndefined();
-  expect(await acme.tenant.findVipSurely(person(999))).toBeUndefined();
+  const { tenant, time, trace } = acme;
+  expect(await tenant.findEntrySurely(query(999))).toBeUndefined();
+  expect(await tenant.findVipSurely(person(999))).toBeUndefined();
+  expect(trace().sort()).toEqual(twice(["allow 1 200", "deny 1 200", "vips 1 200"]).sort());
+  expect(time.slept).toEqual([1_000, 1_000, 1_000]);
+});
+
+it("is sure at once of what nobody expects, where one page holds the list", async () => {
+  await using acme = await service({ people: 200, vips: 200, denied: 200 });
+  const isExpected = false;
+  expect(await acme.tenant.findEntrySurely(query(999), { isExpected })).toBeUndefined();
+  expect(await acme.tenant.findVipSurely(person(999), { isExpected })).toBeUndefined();
   expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
 });
 
@@ -69,7 +79,7 @@ it("finds what one reading missed while another writer was at work", async () =>
   expect(await tenant.findEntry(query(7))).toBeUndefined();
   hidden = 0;
   expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
-  expect(trace().sort()).toEqual(["allow 1 200", ...twice(["deny 1 200", "deny 2 200"])].sort());
+  expect(trace().sort()).toEqual(twice(["allow 1 200", "deny 1 200", "deny 2 200"]).sort());
   // Two readings held it; one that misses it does not make it gone.
   await tenant.findEntryAnew(query(8));
   hidden = 1;
@@ -77,7 +87,7 @@ it("finds what one reading missed while another writer was at work", async () =>
   trace();
   expect(await tenant.findEntry(query(7))).toBeUndefined();
   expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
-  expect(trace()).toEqual(["deny 1 200", "deny 2 200"]);
+  expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "deny 2 200"]);
 });
 
 it("reads again when an entry is deleted between two pages", async () => {

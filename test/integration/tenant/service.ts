@@ -63,7 +63,12 @@ export async function service(options: ServiceOptions = {}): Promise<Service> {
   return {
     sandbox,
     client,
-    tenant: new Tenant({ client, now: time.now, gather: (begin) => void setImmediate(begin) }),
+    tenant: new Tenant({
+      client,
+      now: time.now,
+      sleep: time.sleep,
+      gather: (begin) => void setImmediate(begin),
+    }),
     time,
     trace() {
       const lines = sandbox.requests.filter(({ keyLabel }) => keyLabel !== CONSOLE).map(describe);

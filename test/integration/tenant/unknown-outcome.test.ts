@@ -29,6 +29,8 @@ async function failing(when: "before" | "after", people = 0): Promise<Failing> {
 }
 
 const READINGS = ["allow 1 200", "deny 1 200"];
+/** Two readings have to miss what is sent again, for a list may lag. */
+const TWICE = [...READINGS, ...READINGS];
 
 describe("an addition of an entry whose outcome is unknown", () => {
   it("is taken as done when the list shows it", async () => {
@@ -44,10 +46,10 @@ describe("an addition of an entry whose outcome is unknown", () => {
     acme.fail(1);
     const { isNew } = await acme.tenant.createEntry(entry(1));
     expect(isNew).toBe(true);
-    expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS, "POST allow_deny_entries 201"]);
+    expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...TWICE, "POST allow_deny_entries 201"]);
   });
 
-  it("is made three times in all, each after a reading", async () => {
+  it("is made three times in all, each after two readings", async () => {
     await using acme = await failing("before");
     acme.fail(99);
     await expect(acme.tenant.createEntry(entry(1))).rejects.toMatchObject({
@@ -55,7 +57,7 @@ describe("an addition of an entry whose outcome is unknown", () => {
       outcomeUnknown: true,
     });
     const post = "POST allow_deny_entries 502";
-    expect(acme.trace()).toEqual([post, ...READINGS, post, ...READINGS, post, ...READINGS]);
+    expect(acme.trace()).toEqual([post, ...TWICE, post, ...TWICE, post, ...TWICE]);
   });
 
   it("is not made again when the list can't be read, and the first failure is told", async () => {

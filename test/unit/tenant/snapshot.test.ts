@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Rows } from "../../../provider/tenant/rows";
 import { Snapshot } from "../../../provider/tenant/snapshot";
 import { turn } from "../../support/virtual-time";
@@ -25,10 +25,16 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     key: (row) => row.id,
     name: (row) => row.value,
     now: () => now,
+    sleep: async (ms) => {
+      const until = now + ms;
+      await turn();
+      now = Math.max(now, until);
+    },
   });
   return {
     snapshot,
     readings: () => readings,
+    now: () => now,
     wait: (ms: number) => {
       now += ms;
     },
@@ -209,15 +215,83 @@ it("counts the age of a reading from its end: one that takes long is used all th
 });
 
 it("lays an own write over the reading before, too", async () => {
-  const { snapshot, readings } = harness();
+  const { snapshot, readings, wait } = harness();
   await snapshot.rows();
   await snapshot.fresh();
   snapshot.put({ id: "2", value: "b" });
+  wait(3_001);
   expect((await snapshot.secondOpinion(misses("2"))).all().map(({ id }) => id)).toEqual(["1", "2"]);
   await snapshot.fresh();
   // The service lost it: the newest reading misses it, the one before has it.
   await snapshot.secondOpinion(misses("2"));
   expect(readings()).toBe(4);
+});
+
+describe("own writes that the service's list shows late", () => {
+  it("are laid over later readings for three seconds", async () => {
+    const { snapshot, wait } = harness();
+    await snapshot.rows();
+    snapshot.put({ id: "2", value: "b" });
+    snapshot.drop("1");
+    wait(2_999);
+    const late = await snapshot.fresh();
+    expect(late.all()).toEqual([{ id: "2", value: "b" }]);
+    wait(2);
+    expect((await snapshot.fresh()).all()).toEqual([{ id: "1", value: "a" }]);
+  });
+
+  it("give way to the list once it has shown them", async () => {
+    const { snapshot, serviceHolds } = harness();
+    await snapshot.rows();
+    snapshot.put({ id: "2", value: "b" });
+    serviceHolds([{ id: "2", value: "b" }]);
+    await snapshot.fresh();
+    serviceHolds([]);
+    expect((await snapshot.fresh()).all()).toEqual([]);
+  });
+
+  it("are laid over in the state of the last write of a key", async () => {
+    const { snapshot, serviceHolds } = harness([]);
+    await snapshot.rows();
+    snapshot.put({ id: "2", value: "b" });
+    snapshot.drop("2");
+    serviceHolds([{ id: "2", value: "b" }]);
+    expect((await snapshot.fresh()).all()).toEqual([]);
+  });
+
+  it("of a name don't hide what is added under it again", async () => {
+    const { snapshot } = harness();
+    await snapshot.rows();
+    snapshot.dropNamed("a");
+    expect((await snapshot.fresh()).named("a")).toEqual([]);
+    snapshot.expectNamed("a");
+    expect((await snapshot.fresh()).named("a")).toHaveLength(1);
+  });
+});
+
+describe("an absence to be confirmed", () => {
+  it("is read again a second later, also in a list of one page", async () => {
+    const { snapshot, inOnePage, readings, now } = harness();
+    inOnePage();
+    await snapshot.rows();
+    await Promise.all(["2", "3"].map((id) => snapshot.confirmedAbsence(misses(id))));
+    expect([readings(), now()]).toEqual([2, 1_000]);
+    await snapshot.confirmedAbsence(misses("4"));
+    expect(readings()).toBe(2);
+  });
+
+  it("ends with the row where the second reading has it", async () => {
+    const { snapshot, serviceHolds } = harness();
+    await snapshot.rows();
+    serviceHolds([{ id: "2", value: "b" }]);
+    expect((await snapshot.confirmedAbsence(misses("2"))).get("2")).toBeDefined();
+  });
+
+  it("reads nothing where the row is there", async () => {
+    const { snapshot, readings } = harness();
+    await snapshot.confirmedAbsence(misses("1"));
+    expect(readings()).toBe(1);
+  });
 });
 
 it("passes a failure on to all who wait, and reads anew for the next", async () => {

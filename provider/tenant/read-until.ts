@@ -1,0 +1,28 @@
+import { LIST_LAG_MS } from "../settings/assumptions";
+import { realSleep, type Sleep } from "./time";
+
+/** The first pause before a list is read again, in milliseconds; it doubles with each. */
+const FIRST_PAUSE_MS = 100;
+
+/**
+ * Reads until the result is as expected, since the service's lists may lag behind its own answers. The pauses grow, and there is
+ * none where the first reading is as expected.
+ *
+ * @param sleep waits so many milliseconds. Default: the process's own timers.
+ * @returns the last result, which is not as expected where the lists still contradict after {@link LIST_LAG_MS}.
+ */
+export async function readUntil<T>(
+  read: () => Promise<T>,
+  isExpected: (result: T) => boolean,
+  sleep: Sleep = realSleep,
+): Promise<T> {
+  let result = await read();
+  let leftMs = LIST_LAG_MS;
+  for (let pauseMs = FIRST_PAUSE_MS; leftMs > 0 && !isExpected(result); pauseMs *= 2) {
+    const nextMs = Math.min(pauseMs, leftMs);
+    await sleep(nextMs);
+    leftMs -= nextMs;
+    result = await read();
+  }
+  return result;
+}

@@ -1,0 +1,236 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptions } from "../../../provider/sandbox";
+import { type LaggingLists, laggingLists } from "../../support/lagging-lists";
+import { ManagedResource } from "../../support/managed-resource";
+import { READ_BOTH_LISTS, READ_VIPS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+const mailbox = "yuki.sato@acme.example";
+const detected = "ruth.castellan@acme.example";
+const evil = { list: "deny", value: "evil.example", comment: "INC-7" };
+
+interface LaggingTenant extends SandboxTenant {
+  readonly lists: LaggingLists;
+}
+
+/** A tenant whose lists show each write so many readings late. */
+async function laggingTenant(staleReads = 1, options: SandboxOptions = {}): Promise<LaggingTenant> {
+  const lists = laggingLists(staleReads);
+  const tenant = await sandboxTenant({
+    ...options,
+    intercept: async (request) => (await options.intercept?.(request)) ?? (await lists.intercept?.(request)),
+    afterHandle: (request, response) =>
+      options.afterHandle?.(request, response) ?? lists.afterHandle?.(request, response),
+  });
+  lists.sandbox = tenant.sandbox;
+  return Object.assign(tenant, { lists });
+}
+
+describe("a VIP that the list shows late", () => {
+  it("is read again until the list shows it", async () => {
+    await using tenant = await laggingTenant(2);
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("created");
+    expect(vip.properties).toMatchObject({ email: mailbox, comment: "CFO", addedBy: "Pulumi (ci)" });
+    expect(tenant.trace()).toEqual([
+      ...READ_VIPS,
+      `POST /vip_employees {"emails":["${mailbox}"],"comment":"CFO"} 200`,
+      ...READ_VIPS,
+      ...READ_VIPS,
+      ...READ_VIPS,
+    ]);
+  });
+
+  it("is read once where the list shows it at once", async () => {
+    await using tenant = await laggingTenant(0);
+    await new ManagedResource(tenant, "vipEmployee").up({ email: mailbox, comment: "CFO" });
+    expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual([...READ_VIPS, ...READ_VIPS]);
+  });
+
+  it("is found although somebody else has added it just before", async () => {
+    await using tenant = await laggingTenant(2);
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("created");
+    expect(vip.properties).toMatchObject({ comment: "CFO", addedBy: "Dana Reyes (console)" });
+  });
+
+  it("stays in state where the list never shows it, and the next run goes on", async () => {
+    await using tenant = await laggingTenant(99);
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    const first = await vip.up({ email: mailbox, comment: "CFO" });
+    expect(first.outcome).toBe("partial");
+    expect(first.failures[""]).toMatch(/eventual consistency.*exclusion.*Run again.*ERR_EXCLUDED/s);
+    expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
+    tenant.lists.catchUp();
+    tenant.trace();
+    expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("updated");
+    expect(vip.properties).toMatchObject({ comment: "CFO", addedBy: "Pulumi (ci)" });
+    expect(tenant.writes()).toEqual([]);
+  });
+
+  it("is no exclusion where the service says that it is a VIP already", async () => {
+    await using tenant = await laggingTenant(99);
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "CFO" });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    const { outcome, failures } = await vip.up({ email: mailbox, comment: "CFO" });
+    expect(outcome).toBe("partial");
+    expect(failures[""]).toMatch(/is a VIP already.*eventual consistency.*ERR_NOT_LISTED/s);
+    expect(failures[""]).not.toContain("exclusion");
+  });
+
+  it("is added as a member of a list", async () => {
+    await using tenant = await laggingTenant(2);
+    const list = new ManagedResource(tenant, "vipList");
+    const members = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
+    expect((await list.up({ members })).outcome).toBe("created");
+    expect(list.properties?.["members"]).toEqual(members);
+  });
+
+  it("is not gone for a refresh that follows at once", async () => {
+    await using tenant = await laggingTenant(0);
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    tenant.lists.staleReads = 2;
+    await vip.up({ email: mailbox });
+    await vip.refresh();
+    expect(vip.properties).toMatchObject({ email: mailbox });
+  });
+
+  it("is excluded by a destroy that follows at once", async () => {
+    await using tenant = await laggingTenant(2);
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    await vip.up({ email: mailbox });
+    await tenant.console("POST", "/vip_employees", { emails: ["olivia.park@acme.example"] });
+    await vip.destroy();
+    expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+  });
+});
+
+describe("an alias whose primary mailbox the service makes a VIP", () => {
+  const alias = "cfo@acme.example";
+
+  /** The service resolves the alias, and answers with the mailbox. */
+  const aliased = (aliases: Readonly<Record<string, string>> = { [alias]: mailbox }): SandboxOptions => ({
+    intercept: ({ method, path, body }) => {
+      const sent = body as { emails?: string[] } | undefined;
+      if (method === "POST" && path.endsWith("/vip_employees") && sent?.emails !== undefined) {
+        sent.emails = sent.emails.map((email) => aliases[email] ?? email);
+      }
+      return undefined;
+    },
+  });
+
+  it("is named, and its mailbox is in state", async () => {
+    await using tenant = await sandboxTenant(aliased());
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    const first = await vip.up({ email: alias, comment: "CFO" });
+    expect(first.outcome).toBe("partial");
+    expect(first.failures[""]).toContain(
+      `it is an alias, and the service made ${mailbox} a VIP instead, which is now in the stack's state. Declare ${mailbox} in place of ${alias}, then run again. [ERR_VIP_ALIAS]`,
+    );
+    expect([vip.id, vip.properties?.["email"]]).toEqual([mailbox, mailbox]);
+    // As the message says.
+    expect((await vip.up({ email: mailbox, comment: "CFO" })).outcome).toBe("updated");
+    expect(vip.properties).toMatchObject({ email: mailbox, comment: "CFO", addedBy: "Pulumi (ci)" });
+    await vip.destroy();
+    expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+  });
+
+  it("is named where the mailbox is a VIP already, and nothing goes into state", async () => {
+    await using tenant = await sandboxTenant(aliased());
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "By hand" });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    const { outcome, failures } = await vip.up({ email: alias });
+    expect(outcome).toBe("failed");
+    expect(failures[""]).toMatch(/is a VIP already, and nothing was changed/);
+    expect(tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment).toBe("By hand");
+  });
+
+  it("goes into the state of a list, which never excludes it while the alias is declared", async () => {
+    await using tenant = await sandboxTenant(aliased());
+    const list = new ManagedResource(tenant, "vipList");
+    const members = { [alias]: "CFO", "olivia.park@acme.example": "Counsel" };
+    const held = { [mailbox]: "CFO", "olivia.park@acme.example": "Counsel" };
+    for (const _run of [1, 2]) {
+      const up = await list.up({ members });
+      expect(up.outcome).toBe("partial");
+      expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} in place of ${alias}`);
+      expect(list.properties?.["members"]).toEqual(held);
+    }
+    expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
+    expect((await list.up({ members: held })).outcome).toBe("updated");
+    expect(list.properties?.["members"]).toEqual(held);
+  });
+
+  it("is told from other aliases of the same request", async () => {
+    const counsel = "counsel@acme.example";
+    const aliases = { [alias]: mailbox, [counsel]: "lena.hartmann@acme.example" };
+    await using tenant = await sandboxTenant(aliased(aliases));
+    const list = new ManagedResource(tenant, "vipList");
+    const up = await list.up({ members: { [alias]: "", [counsel]: "" } });
+    expect(up.reasons.join("\n")).toContain(`Declare ${mailbox} in place of ${alias}`);
+    expect(up.reasons.join("\n")).toContain(`Declare lena.hartmann@acme.example in place of ${counsel}`);
+    expect(list.properties?.["members"]).toEqual({ [mailbox]: "", "lena.hartmann@acme.example": "" });
+  });
+});
+
+describe("an entry that the list shows late", () => {
+  it("is taken over where the service says that it exists already", async () => {
+    await using tenant = await laggingTenant(3);
+    await tenant.console("POST", "/allow_deny_entries", { ...evil, entry_type: "domain" });
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    expect((await entry.up(evil)).outcome).toBe("created");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("is not made twice after an answer that was lost", async () => {
+    let isLost = false;
+    await using tenant = await laggingTenant(1, {
+      afterHandle: ({ method }) => {
+        if (method !== "POST" || isLost) return undefined;
+        isLost = true;
+        return { status: 502, body: { error: "lost" } };
+      },
+    });
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    expect((await entry.up(evil)).outcome).toBe("created");
+    expect(tenant.writes()).toHaveLength(1);
+  });
+
+  it("is not gone for a refresh that follows at once, nor its list's member", async () => {
+    await using tenant = await laggingTenant(1);
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    await entry.up(evil);
+    await entry.refresh();
+    expect(entry.properties).toMatchObject({ value: "evil.example" });
+
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "worse.example": "deny" } });
+    await list.refresh();
+    expect(list.properties?.["entries"]).toEqual({ "worse.example": "deny" });
+  });
+
+  it("is deleted by a destroy that follows at once", async () => {
+    await using tenant = await laggingTenant(1);
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    await entry.up({ ...evil, list: "allow" });
+    const { printed } = await entry.destroy();
+    expect(printed).not.toContain("gone already");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("costs no reading more where the list shows it at once", async () => {
+    await using tenant = await laggingTenant(0);
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    await entry.up(evil);
+    tenant.trace();
+    await entry.refresh();
+    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+  });
+});
+
+it("a VIP by automatic detection with a late stored row gets its comment", async () => {
+  await using tenant = await laggingTenant(2);
+  const vip = new ManagedResource(tenant, "vipEmployee");
+  expect((await vip.up({ email: detected, comment: "CEO" })).outcome).toBe("created");
+  expect(tenant.sandbox.vips("acme").find(({ email }) => email === detected)?.comment).toBe("CEO");
+});
