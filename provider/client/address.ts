@@ -100,6 +100,22 @@ export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): v
   }
 }
 
+/** The path of the service's endpoints, or the beginning of one, after what may be the path of a gateway. */
+const ENDPOINT_PATH = /^(.*?)(\/(?:api|v\d+)(?:\/.*)?)$/i;
+
+/**
+ * What to do where nothing of the service answers at an address that ends in the path of its endpoints; undefined where it does not.
+ * A gateway may have such a path by right, so this is for failures alone.
+ *
+ * @param baseUrl as {@link checkBaseUrl} answers it.
+ */
+export function endpointPathHint(baseUrl: string): string | undefined {
+  const { origin, pathname } = new URL(baseUrl);
+  const [, prefix = "", endpoint] = ENDPOINT_PATH.exec(pathname) ?? [];
+  if (endpoint === undefined) return undefined;
+  return `The address (baseUrl) ends in ${quote(endpoint)}, and requests add /api/v1/… themselves: drop that path, and try ${quote(`${origin}${prefix}`)}.`;
+}
+
 function wrongProxy(): ConfigurationError {
   // The cause would show the proxy's address, and with it its password.
   return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
@@ -124,8 +140,10 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
     );
   }
   if (url.search !== "" || url.hash !== "") {
+    const address = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+    const hint = endpointPathHint(address) ?? advice;
     throw new ConfigurationError(
-      `The service's address (baseUrl) has a query or a fragment after ${quote(`${url.origin}${url.pathname}`)}. ${advice}`,
+      `The service's address (baseUrl) has a query or a fragment after ${quote(`${url.origin}${url.pathname}`)}. ${hint}`,
     );
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {

@@ -24,6 +24,8 @@ import {
   WrongEnvelopeError,
 } from "./errors";
 import { parseJson, TooManyValuesError } from "./json";
+import { describeWait, retryAfterMs } from "./retry-after";
+import { DEADLINE_MS } from "./retry-policy";
 
 /** An HTTP answer, as far as it came. */
 export interface Answer {
@@ -40,6 +42,8 @@ export interface Reading<T> {
   readonly key: ApiKey;
   readonly envelope: Envelope;
   readonly answer: z.ZodType<T>;
+  /** What may be wrong with the service's address, where something else than the service answers. Default: nothing. */
+  readonly addressHint?: string | undefined;
 }
 
 /**
@@ -100,7 +104,9 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
   // Only told of what fails: it takes longer than the whole rest.
   const shown = () => quote(reading.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
-    const advice = "Is the address that of the service itself, and no sign-in page or proxy in between?";
+    const advice =
+      reading.addressHint ??
+      "Is the address that of the service itself, and no sign-in page or proxy in between?";
     throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown()}. ${advice}`);
   }
   if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
@@ -130,7 +136,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
 
 function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
   const { status } = answer;
-  const { what, key, request } = reading;
+  const { what, key, request, addressHint } = reading;
   const body = parsedOrNothing(answer.text);
   const serviceMessage = wordsOf(body, key);
   const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
@@ -142,13 +148,13 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     const target = location === undefined ? "" : ` to ${quote(key.harmless(location))}`;
     return new RedirectError(
       "ERR_REDIRECT",
-      `${what} answered ${status}, a redirect${target}, which is refused because it would carry the API key elsewhere. Configure the address that answers itself.`,
+      `${what} answered ${status}, a redirect${target}, which is refused because it would carry the API key elsewhere. ${addressHint ?? "Configure the address that answers itself."}`,
       options,
     );
   }
   if (RATE_LIMIT_STATUSES.includes(status)) {
     const waitMs = retryAfterMs(answer);
-    const wait = !waitMs ? "wait" : `wait ${Math.ceil(waitMs / 1000)} s`;
+    const wait = describeWait(waitMs, DEADLINE_MS);
     return new RateLimitedError("ERR_RATE_LIMITED", message(`Too many requests; ${wait}, then run again.`), {
       ...options,
       retryAfterMs: waitMs,
@@ -156,16 +162,23 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     });
   }
   const known = REFUSALS.get(status);
-  if (known !== undefined) return new known.Class(known.code, message(known.advice), options);
+  if (known !== undefined) {
+    const isAddress = status === 404 && addressHint !== undefined;
+    const advice = isAddress ? `${known.advice} ${addressHint}` : known.advice;
+    return new known.Class(known.code, message(advice), options);
+  }
   if (status >= 500) {
-    return new ServerError("ERR_SERVER", message("The service failed; running again is safe."), {
+    const waitMs = retryAfterMs(answer);
+    const isLong = (waitMs ?? 0) > DEADLINE_MS;
+    const wait = isLong ? ` First ${describeWait(waitMs, DEADLINE_MS)}.` : "";
+    return new ServerError("ERR_SERVER", message(`The service failed; running again is safe.${wait}`), {
       ...options,
       outcomeUnknown: isWrite(request),
       isTransient: TRANSIENT_STATUSES.includes(status),
-      retryAfterMs: retryAfterMs(answer),
+      retryAfterMs: waitMs,
     });
   }
-  const advice = "The service's reference does not name this status.";
+  const advice = addressHint ?? "The service's reference does not name this status.";
   const isTransient = TRANSIENT_STATUSES.includes(status);
   return new UnexpectedStatusError("ERR_UNEXPECTED_STATUS", message(advice), {
     ...options,
@@ -239,31 +252,6 @@ function parsedOrNothing(text: string): unknown {
 function header(answer: Answer, name: string): string | undefined {
   const value = answer.headers[name];
   return Array.isArray(value) ? value[0] : value;
-}
-
-/**
- * Both forms of Retry-After (RFC 9110, section 10.2.3), in milliseconds from now; undefined when it can't be read. A date is
- * compared with the service's own clock, where the answer tells it. Of several, the longest counts.
- */
-function retryAfterMs(answer: Answer): number | undefined {
-  const given = answer.headers["retry-after"];
-  const now = dateOf(header(answer, "date")) ?? Date.now();
-  const waits = (Array.isArray(given) ? given : [given]).flatMap((value) => {
-    const text = value?.trim() ?? "";
-    if (/^\d{1,12}$/.test(text)) return [Number(text) * 1000];
-    const at = dateOf(text);
-    return at === undefined ? [] : [Math.max(0, at - now)];
-  });
-  return waits.length === 0 ? undefined : Math.max(...waits);
-}
-
-/** An HTTP date in any of its three forms. Date.parse alone takes "-1" and "soon 5" for dates long past. */
-function dateOf(text: string | undefined): number | undefined {
-  const isDate = /^[A-Z][a-z]+, .+ GMT$/.test(text ?? "");
-  const isAsctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text ?? "");
-  if (!isDate && !isAsctime) return undefined;
-  const at = Date.parse(isDate ? `${text}` : `${text} GMT`);
-  return Number.isNaN(at) ? undefined : at;
 }
 
 function explain(error: z.ZodError): string {

@@ -1,7 +1,14 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { checkBaseUrl, checkProxies, loadDispatcher, ProxyConnectionError, tunnelRefusal } from "./address";
+import {
+  checkBaseUrl,
+  checkProxies,
+  endpointPathHint,
+  loadDispatcher,
+  ProxyConnectionError,
+  tunnelRefusal,
+} from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
 import { currentBound } from "./bound";
@@ -120,6 +127,7 @@ export class Transport {
   readonly baseUrl: string;
   readonly #origin: string;
   readonly #prefix: string;
+  readonly #addressHint: string | undefined;
   readonly #key: ApiKey;
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
@@ -135,6 +143,7 @@ export class Transport {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#origin = new URL(this.baseUrl).origin;
     this.#prefix = this.baseUrl.slice(this.#origin.length);
+    this.#addressHint = endpointPathHint(this.baseUrl);
     this.#key = new ApiKey(options.apiKey);
     this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     this.#maxResponseBytes = checkPositive(
@@ -190,6 +199,7 @@ export class Transport {
       key: this.#key,
       envelope: call.envelope,
       answer: call.answer,
+      addressHint: this.#addressHint,
     });
   }
 

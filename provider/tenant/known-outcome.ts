@@ -8,6 +8,11 @@ export interface UncertainWrite<Outcome> {
   readonly write: () => Promise<Outcome>;
   /** Reads what the service holds now: what the write would have come to, or undefined when it was not done. */
   readonly look: () => Promise<Outcome | undefined>;
+  /**
+   * Reads it once more, before the write is made again: a list that lags would have it made twice. Default: one reading is enough,
+   * since the write may be repeated.
+   */
+  readonly lookAgain?: () => Promise<Outcome | undefined>;
   /** Whether it may be made again. Asked only when it was seen not to be done. */
   readonly mayRepeat: () => boolean;
 }
@@ -22,6 +27,7 @@ export interface UncertainWrite<Outcome> {
 export async function withKnownOutcome<Outcome>({
   write,
   look,
+  lookAgain = async () => undefined,
   mayRepeat,
 }: UncertainWrite<Outcome>): Promise<Outcome> {
   for (let tries = 1; ; tries += 1) {
@@ -32,11 +38,14 @@ export async function withKnownOutcome<Outcome>({
       // Nobody wants to know any more.
       if (currentBound()?.isOver()) throw error;
       // Where that can't be read, the first failure is the one to tell.
-      const seen = await look().catch(() => {
+      const rethrow = () => {
         throw error;
-      });
+      };
+      const seen = await look().catch(rethrow);
       if (seen !== undefined) return seen;
       if (tries >= MAX_TRIES || !mayRepeat()) throw error;
+      const seenLater = await lookAgain().catch(rethrow);
+      if (seenLater !== undefined) return seenLater;
     }
   }
 }

@@ -184,7 +184,7 @@ export class Tenant {
     const found = named(await this.#readLists(lists, (snapshot) => snapshot.rows()));
     if (found.length > 0) return found;
     const isMissing = (rows: Rows<AllowDenyEntryRow>) => named([rows]).length === 0;
-    return named(await this.#readLists(lists, (snapshot) => snapshot.confirmedAbsence(isMissing)));
+    return named(await this.#readLists(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
   }
 
   /**
@@ -193,25 +193,23 @@ export class Tenant {
    */
   async createEntry(entry: NewEntry & { readonly verdict_scope: string }): Promise<CreatedEntry> {
     const { list, entry_type: entryType, value, verdict_scope: verdictScope } = entry;
+    const look = async (): Promise<CreatedEntry | undefined> => {
+      const row = await this.findEntryAnew({ list, entryType, value, verdictScope });
+      return row === undefined ? undefined : { row, isNew: false };
+    };
     return await withKnownOutcome<CreatedEntry>({
       write: async () => {
         const row = await this.#writeEntry(() => this.#client.allowDenyEntries.create(entry));
         const isNew = !LISTS.some((name) => this.#entries[name].known(row.id) !== undefined);
         return { row: this.#noteEntry(row), isNew };
       },
-      look: async () => {
-        const query = { list, entryType, value, verdictScope };
-        // A list that does not show it yet would have it made twice.
-        const row = (await this.findEntryAnew(query)) ?? (await this.#findEntryLater(query));
-        return row === undefined ? undefined : { row, isNew: false };
+      look,
+      lookAgain: async () => {
+        await this.#sleep(ABSENCE_CONFIRM_MS);
+        return await look();
       },
       mayRepeat: () => this.#client.takeRetry(),
     });
-  }
-
-  async #findEntryLater(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    await this.#sleep(ABSENCE_CONFIRM_MS);
-    return await this.findEntryAnew(query);
   }
 
   /**

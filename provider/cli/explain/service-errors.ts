@@ -38,7 +38,7 @@ export const SERVICE_ERRORS = {
       "the id is of another tenant",
     ],
     remedies: [
-      "Check `EMAIL_SECURITY_BASE_URL`.",
+      "Check `EMAIL_SECURITY_BASE_URL`: it is the part before `/api/v1`, such as https://mail-security.example.",
       "Where it is right, a refresh sees what is gone, and the next `up` makes it again.",
     ],
     next: "pulumi up --refresh",
@@ -62,6 +62,7 @@ export const SERVICE_ERRORS = {
     causes: [
       "other programs ask the service with the same key",
       "a limit that is lower than a run of this size needs",
+      "the service asks for a longer wait (`Retry-After`) than the 2 minutes that a run waits; the message tells until when",
     ],
     remedies: [
       "Wait as long as the message says.",

@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
-import { checkBaseUrl } from "../../client/address";
+import { checkBaseUrl, endpointPathHint } from "../../client/address";
 import { refuseOtherService } from "../../client/allowed-services";
 import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
@@ -161,19 +161,22 @@ async function lookAtAnswer(patient: Patient): Promise<Observation> {
   if (/\bhtml\b/i.test(contentType)) {
     return fail(
       `a page for people answers (HTML, ${status}), not the service`,
-      "A proxy, a sign-in page or another service stands at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
+      endpointPathHint(addressOf(patient)) ??
+        "A proxy, a sign-in page or another service stands at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
     );
   }
   if (status >= 300 && status < 400) {
     return fail(
       `it sends elsewhere (${status})`,
-      "Give the address that it sends to; a redirect is never followed.",
+      endpointPathHint(addressOf(patient)) ??
+        "Give the address that it sends to; a redirect is never followed.",
     );
   }
   if (status === 404) {
     return fail(
       "there is no such service below this address (404)",
-      "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
+      endpointPathHint(addressOf(patient)) ??
+        "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }
   if (status === 429) return warn("it refuses requests for now (429)", "Wait a minute, and look again.");

@@ -7,6 +7,7 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
+import { endpointPathHint } from "../../client/address";
 import { lintFiles } from "../../files/lint-files";
 import { inspectSettings } from "../../files/read-settings";
 import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
@@ -163,7 +164,7 @@ function right(
       return ok(`${what} can be read`);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      const observation = refused(error, what);
+      const observation = refused(error, what, endpointPathHint(client.baseUrl));
       return onlyFor === undefined || observation.health === "warn"
         ? observation
         : warn(
@@ -176,7 +177,7 @@ function right(
   };
 }
 
-function refused(error: ServiceError, what: string): Observation {
+function refused(error: ServiceError, what: string, addressHint: string | undefined): Observation {
   if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
     const { retryAfterMs } = error;
     const wait = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
@@ -200,7 +201,7 @@ function refused(error: ServiceError, what: string): Observation {
   if (error instanceof NotFoundError) {
     return fail(
       `the service has nothing for ${what} at this address (404)`,
-      "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
+      addressHint ?? "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }
   return fail(`${what} can't be read [${error.code}]`, error.message);

@@ -94,7 +94,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
         `${quote(given)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
       );
     }
-    const row = await tenant.findVipSurely(mailbox.value);
+    const row = await tenant.findVipSurely(mailbox.value, { isExpected: false });
     if (row === undefined) return undefined;
     const comment = canonicalComment(row.comment);
     const email = mailbox.value;

@@ -137,16 +137,47 @@ describe("how long a 429 asks to wait", () => {
     ["soon", undefined],
     ["soon 5", undefined],
     ["-1", undefined],
-    ["1.5", undefined],
-    ["9".repeat(400), undefined],
+    ["1.5", 1_500],
+    ["2, 3", 3_000],
+    ["3,2", 3_000],
+    ["2, soon", 2_000],
+    ["2; 3", 3_000],
+    ["5 s", 5_000],
+    ["1e2", 100_000],
+    ["Wed, 21 Oct 2015 07:28:00 GMT, 7", 7_000],
+    ["Wed, 21 Oct 2015 07:28:00 UTC", 0],
+    ["Wed Oct 21 07:28:00 2015", 0],
+    ["2015-10-21T07:28:00Z", 0],
+    [["2", "9", "3"], 9_000],
+    [["2, 4", "3"], 4_000],
   ])("Retry-After: %j is %j ms", async (value, retryAfterMs) => {
-    const headers: Record<string, string> = value === undefined ? {} : { "retry-after": value };
+    const headers: Record<string, string | string[]> = value === undefined ? {} : { "retry-after": value };
     const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
-    const wait = retryAfterMs ? `wait ${retryAfterMs / 1000} s` : "wait";
+    const wait = retryAfterMs ? `wait ${Math.ceil(retryAfterMs / 1000)} s` : "wait";
     expect(ofWrite.message).toContain(`answered 429: slow down. Too many requests; ${wait}, then run again.`);
     expect(ofWrite).toBeInstanceOf(client.RateLimitedError);
     expect((ofWrite as client.RateLimitedError).retryAfterMs).toBe(retryAfterMs);
     expect(ofWrite.outcomeUnknown).toBe(false);
+  });
+
+  test.each([
+    ["9".repeat(12)],
+    ["9".repeat(400)],
+    ["1764115200"],
+    ["2, 99999999999"],
+    ["Wed, 21 Oct 2099 07:28:00 GMT"],
+    ["2099-10-21T07:28:00+02:00"],
+  ])("Retry-After: %j is bounded to 7 days, and the message tells until when", async (value) => {
+    const { ofRead } = await failuresOf(always(429, {}, { "retry-after": value }));
+    expect((ofRead as client.RateLimitedError).retryAfterMs).toBe(7 * 86_400_000);
+    expect(ofRead.message).toMatch(
+      /wait 604800 s \(at least until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\), which is longer than a run waits, then run again\.$/,
+    );
+  });
+
+  test("a 503 that asks for longer than a run waits tells until when", async () => {
+    const { ofRead } = await failuresOf(always(503, {}, { "retry-after": "3600" }));
+    expect(ofRead.message).toMatch(/First wait 3600 s \(until .*Z\), which is longer than a run waits\.$/);
   });
 
   test("a date to come is a wait until then", async () => {

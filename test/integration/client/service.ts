@@ -76,14 +76,18 @@ export function json(
   response: ServerResponse,
   status: number,
   body: unknown,
-  headers: Record<string, string> = {},
+  headers: Record<string, string | string[]> = {},
 ) {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(JSON.stringify(body));
 }
 
 /** Answers every request the same. */
-export function always(status: number, body: unknown, headers: Record<string, string> = {}): Answerer {
+export function always(
+  status: number,
+  body: unknown,
+  headers: Record<string, string | string[]> = {},
+): Answerer {
   return (_request, response) => json(response, status, body, headers);
 }
 

@@ -17,8 +17,11 @@ import type { TenantContent } from "./tenant-content";
 /** How many lanes there are side by side: most of a case is waiting. */
 const LANES = sized("faults", 4, 3);
 
-/** What a whole run may ask beside what it asks when nothing is wrong. */
-const MOST_MORE_REQUESTS = 35;
+/**
+ * What a whole run may ask beside what it asks when nothing is wrong: as much as of a service that is down, and both lists once more
+ * before each of the ten retries of an addition, since a list may lag.
+ */
+const MOST_MORE_REQUESTS = 35 + 10 * 2;
 
 const ENTRIES = /\/allow_deny_entries$/;
 const ENTRY = /\/allow_deny_entries\/[^/]+$/;

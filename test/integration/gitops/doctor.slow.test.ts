@@ -120,6 +120,21 @@ describe("email-security doctor", () => {
     expect(examination.of("key-accepted")?.health).toBe("skipped");
   });
 
+  it.each(["/api", "/api/v1/", "/api/v1/settings/vip_employees"])(
+    "says which path to drop from an address that ends in %s",
+    async (path) => {
+      await using service = await serve(answering(404, {}, "{}"));
+      const examination = await Examination.of({
+        EMAIL_SECURITY_BASE_URL: `${service.url}${path}`,
+        EMAIL_SECURITY_API_KEY: KEY,
+      });
+      expect(examination.of("answer")).toMatchObject({
+        health: "fail",
+        advice: expect.stringContaining(`drop that path, and try "${service.url}".`),
+      });
+    },
+  );
+
   it.each([
     [-HOUR_MS, "ahead of"],
     [HOUR_MS, "behind"],

@@ -264,7 +264,13 @@ export class Provider implements AsyncDisposable {
   constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
     const soon = (begin: () => void) => void setTimeout(begin, 1);
-    const tenant = new Tenant({ client: this.#client, gather: soon, ...(now === undefined ? {} : { now }) });
+    const tenant = new Tenant({
+      client: this.#client,
+      gather: soon,
+      // The sandbox's lists don't lag.
+      sleep: () => new Promise<void>((resolve) => soon(resolve)),
+      ...(now === undefined ? {} : { now }),
+    });
     const declared: Declared[] = [];
     const managed: Declared[] = [];
     const program = new Program();

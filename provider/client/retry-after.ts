@@ -1,0 +1,75 @@
+/**
+ * The longest wait that is taken from `Retry-After`, in milliseconds: 7 days. A longer one counts as this long; it is far beyond what
+ * a run waits in any case.
+ */
+export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** An HTTP date in the forms of RFC 9110, section 5.6.7, with other names of UTC, and of RFC 3339. */
+const DATES = [
+  /[A-Z][a-z]+, [^,;]{10,30} (?:GMT|UTC|Z|[+-]\d{4})/g,
+  /[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}/g,
+  /\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)/g,
+];
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
+
+/** Seconds, also with a fraction, an exponent or a unit. */
+const SECONDS = /^(\d+(?:\.\d+)?(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?$/i;
+
+/**
+ * How long `Retry-After` (RFC 9110, section 10.2.3) asks to wait, in milliseconds from now; undefined when it can't be read. It is
+ * read leniently, so that the wait is never undercut: of several values, in one header or in several, the longest counts. A date is
+ * compared with the service's own clock, where the answer tells it; one in the past asks for no wait.
+ */
+export function retryAfterMs({ headers }: { readonly headers: Headers }): number | undefined {
+  const now = firstDate(headers["date"]) ?? Date.now();
+  const waits = valuesOf(headers["retry-after"]).flatMap((text) => waitsIn(text, now));
+  return waits.length === 0 ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(...waits));
+}
+
+/**
+ * A wait as a message tells it: `wait 10 s`; of a long one, until when.
+ *
+ * @param longMs from how many milliseconds on a wait is long.
+ */
+export function describeWait(waitMs: number | undefined, longMs: number): string {
+  if (!waitMs) return "wait";
+  const wait = `wait ${Math.ceil(waitMs / 1_000)} s`;
+  if (waitMs <= longMs) return wait;
+  const until = new Date(Date.now() + waitMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const isBounded = waitMs >= MAX_RETRY_AFTER_MS ? "at least " : "";
+  return `${wait} (${isBounded}until ${until}), which is longer than a run waits`;
+}
+
+function waitsIn(header: string, now: number): number[] {
+  const waits: number[] = [];
+  let rest = header;
+  for (const pattern of DATES) {
+    rest = rest.replace(pattern, (text) => {
+      const at = dateOf(text);
+      if (at !== undefined) waits.push(Math.max(0, at - now));
+      return "";
+    });
+  }
+  for (const part of rest.split(/[,;]/)) {
+    const [, seconds] = SECONDS.exec(part.trim()) ?? [];
+    if (seconds !== undefined) waits.push(Number(seconds) * 1_000);
+  }
+  return waits;
+}
+
+/** Date.parse takes an asctime date for local time. */
+function dateOf(text: string): number | undefined {
+  const at = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
+  return Number.isNaN(at) ? undefined : at;
+}
+
+function firstDate(header: string | string[] | undefined): number | undefined {
+  const [text = ""] = valuesOf(header);
+  return dateOf(DATES.flatMap((pattern) => text.match(pattern) ?? [])[0] ?? "");
+}
+
+function valuesOf(header: string | string[] | undefined): string[] {
+  return header === undefined ? [] : Array.isArray(header) ? header : [header];
+}

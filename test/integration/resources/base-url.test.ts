@@ -1,0 +1,83 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { ProviderProcess } from "../../support/provider-process";
+
+/** What a create of an entry at this address comes to: its value, or the message. */
+async function created(baseUrl: string): Promise<string> {
+  const environment = { EMAIL_SECURITY_BASE_URL: baseUrl, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  await using provider = await ProviderProcess.start({ environment });
+  const made = provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+  return await made.then(
+    ({ properties }) => String(properties["value"]),
+    (error: Error) => error.message,
+  );
+}
+
+/** A gateway that has the service below a path of its own. */
+async function gateway(sandbox: Sandbox, prefix: string) {
+  const server = createServer(async (request, response) => {
+    const { url = "", method = "" } = request;
+    if (!url.startsWith(`${prefix}/api/v1/`)) {
+      response.writeHead(404, { "content-type": "application/json" }).end('{"error":"no route"}');
+      return;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const headers = { "x-api-key": String(request.headers["x-api-key"]), "content-type": "application/json" };
+    const body = chunks.length === 0 ? {} : { body: Buffer.concat(chunks) };
+    const answer = await fetch(`${sandbox.url}${url.slice(prefix.length)}`, { method, headers, ...body });
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      });
+    },
+  };
+}
+
+describe("an address that ends in a path of the service", () => {
+  it.each([
+    "/api",
+    "/api/",
+    "/api/v1",
+    "/api/v1/",
+    "/api/v1/settings",
+    "/api/v1/settings/vip_employees",
+    "/API/V2",
+    "/v1",
+  ])("%s: the 404 says which path to drop", async (path) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const ending = path.replace(/\/$/, "");
+    expect(await created(`${sandbox.url}${path}`)).toContain(
+      `The address (baseUrl) ends in "${ending}", and requests add /api/v1/… themselves: drop that path, and try "${sandbox.url}". [ERR_NOT_FOUND]`,
+    );
+  });
+
+  it("is told which path to drop where it has a query too", async () => {
+    expect(await created("http://127.0.0.1:9/api/v1/threats?page=1")).toMatch(
+      /has a query or a fragment.*drop that path, and try "http:\/\/127\.0\.0\.1:9"\./,
+    );
+  });
+
+  it.each(["/api", "/mail/api/v1", "/tenants/acme"])(
+    "works where a gateway has the service below %s",
+    async (prefix) => {
+      await using sandbox = await startSandbox({ scenario: "empty" });
+      await using way = await gateway(sandbox, prefix);
+      expect(await created(way.url)).toBe("evil.example");
+    },
+  );
+
+  it("is told to drop the endpoint's path alone, below a gateway's", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using way = await gateway(sandbox, "/mail");
+    expect(await created(`${way.url}/api/v1`)).toContain(`drop that path, and try "${way.url}".`);
+  });
+});
