@@ -1,5 +1,6 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
+import { sameComment } from "../resources/lifecycle/comparable";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
@@ -75,7 +76,7 @@ function factsOf({ what, there, declared, place, why, kind, movedBy }: DriftItem
   const facts: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list) facts.push(`list: ${there.list}, declared ${declared.list}`);
-    if (there.comment !== declared.comment) {
+    if (!sameComment(there.comment, declared.comment)) {
       facts.push(
         `comment: ${quote(there.comment ?? "", 300)}, declared ${quote(declared.comment ?? "", 300)}`,
       );

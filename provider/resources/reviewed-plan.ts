@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ConfigurationError } from "../client";
 import type { Standing } from "../settings/list-arguments";
 import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
-import { canonicalComment, printable, quote } from "../settings/text";
+import { canonicalComment, comparisonText, printable, quote } from "../settings/text";
 
 /** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
@@ -138,10 +138,10 @@ function reviewedPlan(plan: PlanFile): ReviewedPlan {
       const change = reviewed.get(`${kind} ${key}`);
       if (change === undefined)
         return `is ${told(before)}, and the review did not show that it would be ${told(after)}`;
-      if (told(change.before) !== told(before)) {
+      if (!isSameStanding(change.before, before)) {
         return `was ${told(change.before)} at the review, and is ${told(before)} now`;
       }
-      if (told(change.after) !== told(after)) {
+      if (!isSameStanding(change.after, after)) {
         return `was to be ${told(change.after)} at the review, and is declared as ${told(after)} now`;
       }
       return undefined;
@@ -167,6 +167,11 @@ function read(file: string): PlanFile {
       { cause },
     );
   }
+}
+
+/** Whether two say the same; their comments may differ in white space, which a service may change. */
+function isSameStanding(one: Standing | undefined, other: Standing | undefined): boolean {
+  return comparisonText(told(one)) === comparisonText(told(other));
 }
 
 function told(one: Standing | undefined): string {

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalComment } from "./text";
+import { comparisonText } from "./text";
 
 /** What a plan says of one entry or VIP that changes; of a missing one, nothing. */
 export interface Touched {
@@ -70,5 +70,5 @@ export function hashOf(data: unknown): string {
 
 function standing(one: TouchedStanding | undefined): readonly string[] | null {
   if (one === undefined) return null;
-  return [one.list ?? "", canonicalComment(one.comment), one.by ?? "", one.at ?? ""];
+  return [one.list ?? "", comparisonText(one.comment), one.by ?? "", one.at ?? ""];
 }

@@ -115,7 +115,7 @@ export function isPlainText(text: string): boolean {
 const NOT_PLAIN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
 
 /**
- * The form in which two comments are compared, and the state holds one that nobody declared: line ends as `\n`, composed
+ * The form in which lists send and hold a comment, and the state holds one that nobody declared: line ends as `\n`, composed
  * Unicode, no white space around, and harmless. An empty comment and none are the same.
  */
 export function canonicalComment(comment: string | null | undefined): string {
@@ -123,4 +123,26 @@ export function canonicalComment(comment: string | null | undefined): string {
   if (comment == null || comment === "") return "";
   if (isPlainText(comment)) return comment;
   return harmless(comment).normalize("NFC").trim();
+}
+
+/**
+ * The form in which two comments, or texts that hold some, are compared: canonical, in Unicode's compatibility form, each run of
+ * white space as one space. A service may collapse white space and normalize Unicode, which changes nothing that a person reads. What
+ * is sent, and what the state holds, stays as it was written.
+ */
+export function comparisonText(text: string | null | undefined): string {
+  const canonical = canonicalComment(text);
+  const isSimple = !canonical.includes("  ") && isPlainText(canonical);
+  return isSimple ? canonical : canonical.normalize("NFKC").replace(/\s+/g, " ").trim();
+}
+
+/** How a text that came back differs from the one that was sent, in the middle of a sentence. */
+export function describeTextChange(sent: string, kept: string): string {
+  if (kept === "") return "keeps no comment";
+  const [from, to] = [comparisonText(sent), comparisonText(kept)];
+  if (from.startsWith(to)) return `keeps the first ${kept.length} characters only`;
+  let at = 0;
+  while (from[at] === to[at]) at += 1;
+  const around = (text: string) => quote(text.slice(Math.max(0, at - 10), at + 30));
+  return `keeps ${around(to)} where ${around(from)} was sent`;
 }

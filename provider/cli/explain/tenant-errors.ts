@@ -77,9 +77,9 @@ export const TENANT_ERRORS = {
   ERR_NOT_APPLIED: {
     means: "The service answered success, and what it holds is not what it was asked for.",
     example:
-      'The service answered success to the change of comment of "evil.example", but comment is not as asked: there is evil.example on the deny list (id ade_7q2m, scope "global", no comment, made by Pulumi (ci) at 2026-11-21T08:00:00Z). Look at it in the console, then run again with a refresh.',
+      'The service answered success to the change of comment of "evil.example", but comment is not as asked: there is evil.example on the deny list (id ade_7q2m, scope "global", no comment, made by Pulumi (ci) at 2026-11-21T08:00:00Z). The service keeps no comment. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.',
     causes: [
-      "a field that the service takes, and does not keep",
+      "a field that the service takes, and does not keep, or keeps in another text (white space and Unicode forms don't count)",
       "somebody else changes the same entry at the same time",
       "a mistake of the service",
     ],
@@ -166,7 +166,7 @@ export const TENANT_ERRORS = {
     means:
       "A part of a list could not be brought to what is declared. The rest was, and the state says which.",
     example: [
-      "1 of 3 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Mend them, or just run again: a run does only what is left.",
+      "1 of 3 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left.",
       "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service found the request invalid; nothing was changed. [ERR_BAD_REQUEST]",
     ].join("\n"),
     causes: ["one of the reasons below the message, each with a code of its own"],

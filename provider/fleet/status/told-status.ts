@@ -1,4 +1,5 @@
 import { counted, minute, onOneLine } from "../../plan/render/words";
+import { sameComment } from "../../resources/lifecycle/comparable";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
@@ -205,7 +206,7 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list)
       facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
-    if (there.comment !== declared.comment)
+    if (!sameComment(there.comment, declared.comment))
       facts.push(`comment ${commentOf(there.comment)}, declared ${commentOf(declared.comment)}`);
   } else if ((there ?? declared)?.comment !== undefined) {
     facts.push(`comment ${commentOf((there ?? declared)?.comment)}`);

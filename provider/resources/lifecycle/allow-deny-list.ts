@@ -17,6 +17,7 @@ import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
+import { sameListText } from "./comparable";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
 import { declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
@@ -278,7 +279,7 @@ class EntryWork {
     if (here.length === 0 && elsewhere !== undefined) throw new ChangedError("moved", elsewhere);
     // A service may hold the same entry twice.
     for (const row of here) {
-      if (textOfRow(row, entry) !== shown) throw new ChangedError("changed", row);
+      if (!sameListText(textOfRow(row, entry), shown)) throw new ChangedError("changed", row);
       const isStill = (now: AllowDenyEntryRow) =>
         now.list === row.list &&
         now.verdict_scope === row.verdict_scope &&
@@ -397,7 +398,9 @@ async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Cont
 function textOfFound(key: string, before: string, row: AllowDenyEntryRow): string {
   const entry = readEntry(key, before);
   const text = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
-  return isUnmanaged(before) ? asUnmanaged(text) : text;
+  const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+  // As it was written, where the service changes no more than white space.
+  return sameListText(found, before) ? before : found;
 }
 
 /** The text of a row; the service is never told of a risk that was accepted, so that is taken from what is known. */

@@ -1,4 +1,4 @@
-import { canonicalComment, quote } from "../../settings/text";
+import { canonicalComment, comparisonText, quote } from "../../settings/text";
 
 /*
  * How arguments are compared, in a diff and with what the service holds. What a preview does not know yet is no text,
@@ -12,11 +12,16 @@ export function comparable(value: unknown, canonical: (text: string) => string):
 
 /** A comment in the form in which it is compared; an empty one is none. */
 export function comparableComment(comment: unknown): unknown {
-  return comparable(comment, canonicalComment) || undefined;
+  return comparable(comment, comparisonText) || undefined;
 }
 
 export function sameComment(one: string | undefined, other: string | undefined): boolean {
-  return canonicalComment(one) === canonicalComment(other);
+  return one === other || comparisonText(one) === comparisonText(other);
+}
+
+/** Whether two texts of a keyed list say the same: their comments may differ in white space. */
+export function sameListText(one: string, other: string): boolean {
+  return one === other || comparisonText(one) === comparisonText(other);
 }
 
 /** A declared comment as a message names it; the same for comments that are the same. */

@@ -12,7 +12,7 @@ import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { canonicalComment, excerpt, harmless, printable, quote } from "../../settings/text";
 import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
-import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
+import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 import { sayTwins } from "./twins";
@@ -234,8 +234,7 @@ async function undo(
   failure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
   // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
-  const comment = canonicalComment(created.comment);
-  if (comment !== "" && comment !== canonicalComment(inputs.comment)) {
+  if (canonicalComment(created.comment) !== "" && !sameComment(created.comment, inputs.comment)) {
     return failure(
       "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
     );
@@ -264,8 +263,11 @@ export async function patch(
   if (unseen) row = await send(tenant, id, more, inputs);
   const missed = Object.keys(differenceOf(row, inputs));
   if (missed.length > 0) {
+    const advice = missed.every((field) => field === "comment")
+      ? commentAdvice(inputs.comment, row.comment)
+      : "Look at it in the console, then run again with a refresh.";
     throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. Look at it in the console, then run again with a refresh.`,
+      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. ${advice}`,
     );
   }
   return row;

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { excerpt, quote } from "../../settings/text";
+import { describeTextChange, excerpt, quote } from "../../settings/text";
 
 /** What was declared exists already with other arguments, and nobody said to take it over. `ERR_EXISTS` */
 export class AlreadyExistsError extends EmailSecurityError {
@@ -113,4 +113,9 @@ export function describeEntry(entry: AllowDenyEntryRow): string {
   const maker = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
   const time = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
   return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}${comment}${maker}${time})`;
+}
+
+/** What to do about a comment that the service changes: running again alone never ends that. */
+export function commentAdvice(sent: string | undefined, kept: string | undefined): string {
+  return `The service ${describeTextChange(sent ?? "", kept ?? "")}. It does so on every run: declare the comment as the service keeps it, or none, then run again with a refresh. If somebody else changed it meanwhile, running again is enough.`;
 }

@@ -2,6 +2,7 @@ import type { AllowDenyEntryRow } from "../../client";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
+import { sameComment } from "./comparable";
 import { keyOfRow } from "./entry-match";
 import { PlanMovedError } from "./errors";
 import type { Context } from "./lifecycle";
@@ -35,7 +36,7 @@ export function holdToPlan(
     const isDone =
       (before === undefined) === (after === undefined) &&
       before?.list === after?.list &&
-      before?.comment === after?.comment;
+      sameComment(before?.comment, after?.comment);
     if (isDone) return [];
     const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
     return why === undefined ? [] : [`${kind.describe(key, texts.after ?? texts.before ?? "")} ${why}`];

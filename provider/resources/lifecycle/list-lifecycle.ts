@@ -17,6 +17,7 @@ import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import type { OnlyRemoves } from "../reviewed-plan";
 import { NotTriedError } from "./attempt-all";
+import { sameListText } from "./comparable";
 import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
@@ -453,7 +454,7 @@ function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Ch
   };
   for (const [key, text] of Object.entries(after)) {
     if (!Object.hasOwn(before, key)) note(key, "add");
-    else if (before[key] !== text) note(key, "update");
+    else if (!sameListText(before[key] ?? "", text)) note(key, "update");
   }
   for (const key of Object.keys(before)) {
     if (!Object.hasOwn(after, key)) note(key, "delete");
@@ -490,7 +491,7 @@ function notApplied(kind: ListKind, failures: readonly Failure[], of: number): E
       ? "Everything else is as declared, and the stack's state holds what the service said is there."
       : "The stack's state holds what the service said is there.";
   return new ListNotAppliedError(
-    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Mend them, or just run again: a run does only what is left.`,
+    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Fix what the reasons name, then run again: a run does only what is left.`,
   );
 }
 

@@ -13,7 +13,7 @@ import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { isAutomatic } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
-import { sameComment } from "./comparable";
+import { sameComment, sameListText } from "./comparable";
 import { declarableVip } from "./declarable";
 import { VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
@@ -181,7 +181,11 @@ async function observe(
     const text = textOfVip(row);
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     if (before === undefined) others.set(key, text);
-    else there.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
+    else {
+      const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+      // As it was written, where the service changes no more than white space.
+      there.set(key, sameListText(found, before) ? before : found);
+    }
   }
   return { known: Object.fromEntries(there), others: Object.fromEntries(others) };
 }

@@ -5,7 +5,14 @@ import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { excerpt, harmless, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
-import { AutoDetectedError, ExcludedError, NotAppliedError, NotListedError, VipAliasError } from "./errors";
+import {
+  AutoDetectedError,
+  commentAdvice,
+  ExcludedError,
+  NotAppliedError,
+  NotListedError,
+  VipAliasError,
+} from "./errors";
 import { type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
 
 /*
@@ -117,7 +124,7 @@ export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): P
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
   if (sameComment(row.comment, inputs.comment)) return row;
   throw new NotAppliedError(
-    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. Look at it in the console, then run again with a refresh.`,
+    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. ${commentAdvice(inputs.comment, row.comment)}`,
   );
 }
 

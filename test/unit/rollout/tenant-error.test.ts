@@ -78,7 +78,7 @@ it("reaches a tenant with no text that names a command which takes a program", (
 
 it("turns a list's failure round: the cause, then what is done and not", () => {
   const told =
-    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Mend them, or just run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
+    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
   const error = new EmailSecurityError("ERR_PULUMI", told);
   expect(tenantError(error, "apply", [], NEXT)).toEqual({
     code: "ERR_SERVER",

@@ -4,6 +4,8 @@ import { parseEntryValue, parseMailbox } from "../../../provider/settings/entry-
 import { keyOfEntry, readEntry } from "../../../provider/settings/keyed-list";
 import {
   canonicalComment,
+  comparisonText,
+  describeTextChange,
   harmIn,
   harmless,
   isPrintable,
@@ -166,5 +168,35 @@ describe("comments are compared without what an editor may change", () => {
     [null, ""],
   ])("%j as %j", (comment, canonical) => {
     expect(canonicalComment(comment)).toBe(canonical);
+  });
+});
+
+describe("comments are compared by what a person reads of them", () => {
+  test.each([
+    ["a  b\n\tc\u00a0d ", "a b c d"],
+    ["a b", "a b"],
+    ["ﬁnance e\u0301", "finance é"],
+    [" \n ", ""],
+    [undefined, ""],
+  ])("%j as %j", (text, compared) => {
+    expect(comparisonText(text)).toBe(compared);
+  });
+
+  test("the form of comparison is its own form of comparison", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        expect(comparisonText(comparisonText(text))).toBe(comparisonText(text));
+        expect(comparisonText(canonicalComment(text))).toBe(comparisonText(text));
+      }),
+    );
+  });
+
+  test.each([
+    ["INC-7: phishing of May", "", "keeps no comment"],
+    ["INC-7: phishing of May", "INC-7: phi", "keeps the first 10 characters only"],
+    ["a & b", "a &amp; b", 'keeps "a &amp; b" where "a & b" was sent'],
+    ["", "by hand", 'keeps "by hand" where "" was sent'],
+  ])("%j that came back as %j %s", (sent, kept, told) => {
+    expect(describeTextChange(sent, kept)).toBe(told);
   });
 });

@@ -1,0 +1,100 @@
+import { describe, expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { ManagedResource } from "../../support/managed-resource";
+import type { Properties } from "../../support/provider-call";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+const mailbox = "yuki.sato@acme.example";
+
+interface ChangingTenant extends SandboxTenant {
+  /** The comments as they were sent, oldest first. */
+  readonly sent: unknown[];
+}
+
+/** A service that keeps comments in another form than they are sent in. */
+async function tenantThat(keeps: (comment: string) => string): Promise<ChangingTenant> {
+  const sent: unknown[] = [];
+  const tenant = await sandboxTenant({
+    intercept: ({ body }) => {
+      const { comment } = (body ?? {}) as { comment?: unknown };
+      if (typeof comment !== "string") return undefined;
+      sent.push(comment);
+      Object.assign(body as object, { comment: keeps(comment) });
+      return undefined;
+    },
+  });
+  return Object.assign(tenant, { sent });
+}
+
+const collapsing = (comment: string): string => comment.replace(/\s+/g, " ").trim();
+
+/** Each kind of resource with a comment. */
+const KINDS: [HandlerName, (comment: string) => Properties][] = [
+  ["allowDenyEntry", (comment) => ({ list: "deny", value: "evil.example", comment })],
+  ["allowDenyList", (comment) => ({ entries: { "evil.example": `deny: ${comment}` } })],
+  ["vipEmployee", (comment) => ({ email: mailbox, comment })],
+  ["vipList", (comment) => ({ members: { [mailbox]: comment } })],
+];
+
+const written = "INC-7:  phishing\n\tof May";
+
+describe.each(KINDS)("the comment of %s, where the service collapses white space", (kind, args) => {
+  it("is sent as it is written, and is no change afterwards", async () => {
+    await using tenant = await tenantThat(collapsing);
+    const resource = new ManagedResource(tenant, kind);
+    expect(await resource.up(args(written))).toMatchObject({ outcome: "created", failures: {} });
+    expect(tenant.sent).toEqual([written]);
+    const before = resource.properties;
+    await resource.refresh();
+    expect(resource.properties).toEqual(before);
+    expect((await resource.up(args(written))).outcome).toBe("same");
+    expect((await resource.up(args("INC-7: phishing of May"))).outcome).toBe("same");
+    expect(tenant.sent).toEqual([written]);
+  });
+
+  it("is changed by another text, and goes with its resource", async () => {
+    await using tenant = await tenantThat(collapsing);
+    const resource = new ManagedResource(tenant, kind);
+    await resource.up(args(written));
+    expect((await resource.up(args("INC-8:  spam"))).outcome).toBe("updated");
+    expect(tenant.sent).toEqual([written, "INC-8:  spam"]);
+    expect((await resource.destroy()).failures).toEqual({});
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+    expect(tenant.sandbox.vips("acme").filter(({ email }) => email === mailbox)).toEqual([]);
+  });
+
+  it.each(["NFC", "NFD", "NFKC", "NFKD"])("is no change in Unicode's form %s", async (form) => {
+    await using tenant = await tenantThat((comment) => comment.normalize(form));
+    const resource = new ManagedResource(tenant, kind);
+    const comment = "Müller, ﬁnance e\u0301";
+    expect((await resource.up(args(comment))).outcome).toBe("created");
+    await resource.refresh();
+    expect((await resource.up(args(comment))).outcome).toBe("same");
+    expect(tenant.sent).toHaveLength(1);
+  });
+});
+
+describe.each(KINDS)("the comment of %s, where the service changes its text", (kind, args) => {
+  it.each<[string, (comment: string) => string, string]>([
+    ["cuts it", (comment) => comment.slice(0, 10), "keeps the first 10 characters only"],
+    [
+      "escapes it",
+      (comment) => comment.replaceAll("&", "&amp;"),
+      'keeps "ice, Bob &amp; Eve" where "ice, Bob & Eve" was sent',
+    ],
+    ["drops it", () => "", "keeps no comment"],
+  ])("fails with what differs, and what to declare (%s)", async (_name, keeps, told) => {
+    await using tenant = await tenantThat(keeps);
+    const resource = new ManagedResource(tenant, kind);
+    const { outcome, failures, reasons } = await resource.up(args("Alice, Bob & Eve"));
+    expect(outcome).toBe("partial");
+    const message = [failures[""], ...reasons].join("\n");
+    expect(message).toContain(told);
+    expect(message).toContain(
+      "It does so on every run: declare the comment as the service keeps it, or none",
+    );
+    expect(message).not.toContain("just run again");
+    // As the message says.
+    expect((await resource.up(args(keeps("Alice, Bob & Eve")))).failures).toEqual({});
+  });
+});
