@@ -1,5 +1,6 @@
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
-import { domainsUp, type SeenThreat } from "./seen-mail";
+import { coveringValues, isWildcard } from "../settings/coverage";
+import type { SeenThreat } from "./seen-mail";
 
 /** An entry of the allow/deny list as it would be. */
 export interface ProposedEntry {
@@ -16,7 +17,8 @@ export interface ProposedEntry {
  * Which entries a sender comes under, and which of them decides. The reference tells neither, so this rests on what is assumed
  * (docs/reference/assumptions.md, "Mail"):
  *
- * - An entry of a domain stands for mail from it and from below it, one of a mailbox for mail from it. Nothing is known of a
+ * - An entry of a domain stands for mail from it and from below it, a wildcard (`*.wild.example`) for mail from below it, one of a mailbox
+ *   for mail from it. Nothing is known of a
  *   message's IP address, so entries of addresses match nothing.
  * - The entry that says most about a sender decides: the mailbox, else the domain with the most labels. Where two say as
  *   much, deny decides before allow, and what was there before decides before what is new.
@@ -39,15 +41,17 @@ export class Deciders {
     verdict,
   }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
     const entries = mailbox === undefined ? [] : this.#named("email_address", mailbox, verdict);
-    for (const domain of new Set(domains.flatMap(domainsUp))) {
-      entries.push(...this.#named("domain", domain, verdict));
-    }
+    const covering = (
+      mailbox === undefined ? [] : [`*@${mailbox.slice(mailbox.lastIndexOf("@") + 1)}`]
+    ).concat(domains.flatMap((domain) => [domain, ...coveringValues(domain)]));
+    for (const value of new Set(covering)) entries.push(...this.#named("domain", value, verdict));
     return entries.sort((one, other) => precisionOf(other) - precisionOf(one) || this.#before(one, other));
   }
 
   #named(entryType: string, value: string, verdict: string): ProposedEntry[] {
     const entries = this.#byValue.get(value) ?? [];
-    return entries.filter((entry) => entry.entryType === entryType && concerns(entry, verdict));
+    const isOfType = (entry: ProposedEntry): boolean => isWildcard(value) || entry.entryType === entryType;
+    return entries.filter((entry) => isOfType(entry) && concerns(entry, verdict));
   }
 
   #before(one: ProposedEntry, other: ProposedEntry): number {
@@ -57,8 +61,9 @@ export class Deciders {
   }
 }
 
-/** How much an entry says about a sender: a mailbox most, else a domain by its labels. */
+/** How much an entry says about a sender: a mailbox most, else a domain by its labels; a wildcard less than what it stands for. */
 export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
+  if (isWildcard(value)) return value.split(".").length + (value.startsWith("*@") ? 0.5 : -0.5);
   return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
 }
 

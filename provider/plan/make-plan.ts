@@ -7,6 +7,7 @@ import { unicodeOf } from "../settings/unicode-value";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
 import { beginsAllow } from "./alarm";
+import { coveringFindings } from "./covering-findings";
 import { type Desired, hashOfDesired } from "./desired";
 import { judgeOf } from "./judge-change";
 import { Comparison } from "./list-comparison";
@@ -81,7 +82,8 @@ export function makePlan({
       ({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list,
     ),
   );
-  const judged = judgeOf(desired, backtest);
+  const covering = coveringFindings(bare, desired, observed);
+  const judged = judgeOf({ ...desired, findings: [...desired.findings, ...covering] }, backtest);
   const changes = bare.map((change) => judged(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
   const expired = expiredOf(desired, observed, changes);
@@ -113,6 +115,7 @@ export function makePlan({
     expired,
     findings: [
       ...desired.findings,
+      ...covering,
       ...comparison.findings,
       ...untoldTenant(desired, observed, { ownDomains, fingerprints }),
       ...expired.flatMap(staying),

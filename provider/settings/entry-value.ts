@@ -1,14 +1,17 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import ipaddr from "ipaddr.js";
 import { parse as parseHost } from "tldts";
+import { parseAddressRange, parseSingleAddress } from "./address-range";
 import type { EntryType } from "./assumptions";
 import { quote } from "./text";
 
 /** A value that can stand on the allow/deny list: what it is, and the form in which it is compared. */
 export interface EntryValue {
   readonly entryType: EntryType;
-  /** Lower case, ASCII (punycode) domains without a trailing dot, RFC 5952 IPv6 text. */
+  /**
+   * Lower case, ASCII (punycode) domains without a trailing dot, RFC 5952 IPv6 text. An IPv4-mapped address and a prefix of one address
+   * (`/32`, `/128`) are the address.
+   */
   readonly canonical: string;
 }
 
@@ -40,13 +43,21 @@ export function parseMailbox(text: string): Parsed<string> {
 }
 
 /**
- * The form in which a value is compared with another of its type. Never fails: a value that the service echoes and
- * that can't be read is compared in lower case.
+ * The form in which a value is compared with another of its type. Never fails. Ranges of addresses and wildcards can't be declared, but a
+ * service may hold them: they are compared in one form too. All else that can't be read is compared in lower case.
  */
 export function canonicalValue(value: string): string {
   const text = value.trim();
   const parsed = parseExactly(text);
-  return parsed.ok ? parsed.value.canonical : text.toLowerCase();
+  return parsed.ok ? parsed.value.canonical : (canonicalPattern(text) ?? text.toLowerCase());
+}
+
+/** `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, and ranges of addresses. */
+function canonicalPattern(text: string): string | undefined {
+  const [, start, rest = ""] = /^(\*?\.|\*?@)(.+)$/s.exec(text) ?? [];
+  if (start === undefined) return parseAddressRange(text)?.canonical;
+  const domain = parseDomain(rest);
+  return domain.ok ? `*${start.slice(-1)}${domain.value}` : undefined;
 }
 
 /** The form in which mailboxes are compared. Never fails. */
@@ -124,21 +135,16 @@ function looksLikeAddress(text: string): boolean {
 const ADDRESS_RANGE = /^[\d.]+ ?[-/] ?[\d.]+$/;
 
 function parseAddress(text: string): Parsed<EntryValue> {
+  const address = parseSingleAddress(text);
+  if (address !== undefined) return { ok: true, value: { entryType: "ip", canonical: address } };
   if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
     return refuse(`${quote(text)} is a range of addresses; the service's list holds single addresses`);
   }
   if (isIP(text) === 6 && text.includes("%")) {
     return refuse(`${quote(text)} has a zone (what follows %), which means something on one machine only`);
   }
-  // ipaddr.js reads "010.0.0.1" as octal, so isIP goes first.
-  if (isIP(text) === 0) {
-    const octal = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
-    return refuse(`${quote(text)} is not an IP address${octal}`);
-  }
-  // ipaddr.js also reads "::192.0.2.1" as "::ffff:192.0.2.1", which is another address; "0::192.0.2.1" it reads right.
-  const address = ipaddr.parse(text.replace(/^::(?=\d+\.)/, "0::"));
-  const canonical = address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
-  return { ok: true, value: { entryType: "ip", canonical } };
+  const octal = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
+  return refuse(`${quote(text)} is not an IP address${octal}`);
 }
 
 function parseMailboxExactly(text: string): Parsed<string> {
@@ -227,8 +233,6 @@ export function probableValue(text: string): string | undefined {
   candidates.add(/^@(.+)$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\*@(.+)$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\*?\.(.+)$/.exec(cleaned)?.[1] ?? "");
-  candidates.add(/^([\d.]+)\/32$/.exec(cleaned)?.[1] ?? "");
-  candidates.add(/^(.*:.*)\/128$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^(.*:.*)%/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^([^:]+):\d+$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\[(.+)\](?::\d+)?$/.exec(cleaned)?.[1] ?? "");

@@ -2,6 +2,7 @@ import { Deciders, type ProposedEntry } from "../../plan/deciders";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "../../settings/assumptions";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Decision, Found } from "./found";
+import type { How } from "./matcher";
 import type { Wanted } from "./wanted";
 
 /**
@@ -21,12 +22,15 @@ export function decisionsOf(
         ({ kind, wanted: asked, how }) => kind === "entry" && asked === one.value && how !== "below",
       );
       const entries = concerning.flatMap((entry) => proposed(entry, of));
-      const exact = new Set(concerning.filter(({ how }) => how !== "parent").map(({ key }) => key));
+      const exact = new Set(concerning.filter(({ how }) => !ABOVE.has(how)).map(({ key }) => key));
       const deciders = new Deciders(entries);
       const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
       return [...scopes].map((scope) => decision(one, scope, of, deciders, exact));
     });
 }
+
+/** What covers more than a sender, so that the service may decide otherwise. */
+const ABOVE: ReadonlySet<How> = new Set<How>(["parent", "wildcard"]);
 
 function decision(
   { value: sender, entryType }: Wanted,

@@ -11,7 +11,7 @@ import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { canonicalComment } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { DeclaredThere, EndedThere, Found, FoundState, Line, RowThere, StackThere } from "./found";
-import type { Match, Matcher } from "./matcher";
+import type { How, Match, Matcher } from "./matcher";
 
 /** What of one tenant is looked through; what is absent was not read. */
 export interface Looked {
@@ -103,7 +103,7 @@ export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Look
     );
 }
 
-const NEAREST = ["exact", "domain", "parent", "below"];
+const NEAREST: readonly How[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
 
 /** What stands for a list of VIPs where entries have theirs. */
 const VIP = "vip";

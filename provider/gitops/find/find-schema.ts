@@ -45,9 +45,9 @@ const found = z
     kind: z.enum(["entry", "vip"]),
     wanted: text("What was looked for, in canonical form."),
     how: z
-      .enum(["exact", "domain", "parent", "below"])
+      .enum(["exact", "domain", "parent", "wildcard", "range", "below"])
       .describe(
-        "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. below: below it.",
+        "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. wildcard: of all below a domain above it, or of all mailboxes of its domain. range: of a range of addresses that includes it. below: below it.",
       ),
     key: text("What tells it from other entries of the tenant."),
     value: text("In canonical form."),

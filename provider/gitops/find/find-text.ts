@@ -214,6 +214,8 @@ const HOW: Readonly<Record<How, string>> = {
   exact: "",
   domain: ", the mailbox's domain",
   parent: ", a domain above it",
+  wildcard: ", a wildcard that covers it",
+  range: ", a range that includes it",
   below: ", below it",
 };
 

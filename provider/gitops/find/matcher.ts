@@ -1,11 +1,12 @@
 import { domainsUp } from "../../plan/seen-mail";
+import { CoveredValues, isWildcard } from "../../settings/coverage";
 import type { Wanted } from "./wanted";
 
 /**
- * How an entry concerns what is looked for: it is the same; it is of a domain above it; of a mailbox's own domain; or, where that
- * is asked for, it stands below it.
+ * How an entry concerns what is looked for: it is the same; it is of a domain above it; of a mailbox's own domain; it is a wildcard or a
+ * range of addresses that covers it; or, where that is asked for, it stands below it.
  */
-export type How = "exact" | "domain" | "parent" | "below";
+export type How = "exact" | "domain" | "parent" | "wildcard" | "range" | "below";
 
 /** That an entry concerns something that is looked for. */
 export interface Match {
@@ -21,10 +22,14 @@ export class Matcher {
   /** By type, then by value. */
   readonly #above = new Map<string, Map<string, Match[]>>();
   readonly #below: ReadonlyMap<string, Wanted>;
+  readonly #byValue: ReadonlyMap<string, Wanted>;
+  readonly #covered: CoveredValues;
 
   /** @param below whether entries of what stands below a domain are found too. */
   constructor(wanted: readonly Wanted[], { below = false }: { readonly below?: boolean } = {}) {
     this.wanted = wanted;
+    this.#byValue = new Map(wanted.map((one) => [one.value, one]));
+    this.#covered = new CoveredValues(this.#byValue.keys());
     for (const one of wanted)
       for (const [entryType, value, how] of namesAbove(one))
         this.#add(entryType, value, { wanted: one, how });
@@ -35,7 +40,7 @@ export class Matcher {
 
   /** @param value in canonical form. */
   of(entryType: string, value: string): readonly Match[] {
-    const above = this.#above.get(entryType)?.get(value) ?? NONE;
+    const above = this.#above.get(entryType)?.get(value) ?? this.#pattern(value);
     if (this.#below.size === 0 || entryType === "ip") return above;
     const at = value.lastIndexOf("@");
     const [own = "", ...higher] = domainsUp(value.slice(at + 1));
@@ -44,6 +49,19 @@ export class Matcher {
       return wanted === undefined ? [] : [{ wanted, how: "below" }];
     });
     return [...above, ...below];
+  }
+
+  /** What a wildcard or a range covers, whatever type the service gives it. */
+  #pattern(value: string): readonly Match[] {
+    const isOne = isWildcard(value);
+    if (!isOne && !/[/-]/.test(value)) return NONE;
+    return this.#covered.coveredBy(value).flatMap((covered): Match[] => {
+      const wanted = this.#byValue.get(covered);
+      const isAddress = wanted?.entryType === "ip";
+      // A domain with a hyphen is found by its type and value.
+      if (wanted === undefined || isOne === isAddress) return [];
+      return [{ wanted, how: isAddress ? "range" : "wildcard" }];
+    });
   }
 
   #add(entryType: string, value: string, match: Match): void {

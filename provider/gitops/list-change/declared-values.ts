@@ -1,7 +1,7 @@
 import { lineText } from "../../files/finding";
 import type { DeclaredEntry, Settings } from "../../files/settings";
-import { domainsUp } from "../../plan/seen-mail";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { coveringValues } from "../../settings/coverage";
 import { excerpt } from "../../settings/text";
 import { type Declaration, listName, sectionOf } from "./list-change";
 
@@ -34,9 +34,8 @@ export class DeclaredValues {
 
   /** The entries of domains above it (of a mailbox, its own too), the nearest first. */
   above(value: string): readonly DeclaredEntry[] {
-    return domainsUp(value.slice(value.lastIndexOf("@") + 1))
-      .filter((domain) => domain !== value)
-      .flatMap((domain) => this.of(domain))
+    return coveringValues(value)
+      .flatMap((covering) => this.of(covering))
       .filter((one) => one.kind === "entry");
   }
 }

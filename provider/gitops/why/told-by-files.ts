@@ -2,7 +2,7 @@ import { dirname, join, normalize } from "node:path";
 import { readerFrom } from "../../files/read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import { readYaml } from "../../files/yaml-source";
-import { domainsUp } from "../../plan/seen-mail";
+import { coveringValues } from "../../settings/coverage";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Above, ToldByFiles } from "./story";
 
@@ -42,7 +42,7 @@ export function toldByFiles(
       daysLeft: isDay ? Math.round((Date.parse(expires) - Date.parse(today)) / 86_400_000) : undefined,
     });
   };
-  const names = new Set(aboveOf(value));
+  const names = new Set(coveringValues(value));
   return {
     files: [
       ...[...entries, ...vips].filter(isIt).map((one) => told(one, "declared")),
@@ -56,13 +56,6 @@ export function toldByFiles(
       .map(({ list, value: own, verdictScope, place }) => ({ list, value: own, verdictScope, place }))
       .sort((one, other) => other.value.length - one.value.length),
   };
-}
-
-/** The domains that say something of a value too: those above it, and a mailbox's own. */
-export function aboveOf(value: string): readonly string[] {
-  const at = value.lastIndexOf("@");
-  if (at >= 0) return domainsUp(value.slice(at + 1));
-  return value.includes(":") ? [] : domainsUp(value).slice(1);
 }
 
 /** Of each file, over which ones it is included: the shortest way. */

@@ -6,11 +6,11 @@ import { otherTenantTold } from "../../plan/same-tenant";
 import { withoutEntry } from "../../plan/without-entry";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { CoveredValues } from "../../settings/coverage";
 import { withCode } from "../../settings/email-security-error";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./story";
-import { aboveOf } from "./told-by-files";
 
 /** How the tenant is asked. */
 export interface AskingTenant {
@@ -45,9 +45,9 @@ export async function toldByTenant(
     files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
   );
   const held = heldOf(observed, value, declared);
-  const names = new Set(aboveOf(value));
+  const covered = new CoveredValues([value]);
   const above = observed.rows
-    .filter((row) => names.has(canonicalValue(row.value)))
+    .filter((row) => covered.coveredBy(canonicalValue(row.value)).length > 0)
     .map(({ list, value: own, verdict_scope }) => ({
       list,
       value: canonicalValue(own),

@@ -1,0 +1,58 @@
+import type { Finding } from "../files/finding";
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { CoveredValues } from "../settings/coverage";
+import { canonicalValue } from "../settings/entry-value";
+import { quote } from "../settings/text";
+import type { BareChange } from "./alarm";
+import type { Desired } from "./desired";
+import type { Observed } from "./observed";
+
+/**
+ * What the tenant holds, no file declares, and covers an entry that a change puts on the other list: a domain above it, a wildcard, a
+ * range of addresses. Lint says the same of what files declare.
+ */
+export function coveringFindings(
+  changes: readonly BareChange[],
+  { lists }: Pick<Desired, "lists">,
+  { entries }: Pick<Observed, "entries">,
+): Finding[] {
+  const put = changes.filter(
+    ({ kind, before, after }) => kind === "entry" && after?.list !== undefined && before?.list !== after.list,
+  );
+  if (put.length === 0) return [];
+  const byValue = Map.groupBy(put, ({ value }) => value);
+  const covered = new CoveredValues(byValue.keys());
+  const removed = new Set(changes.flatMap(({ sign, key }) => (sign === "remove" ? [key] : [])));
+  const isDeclared = (key: string): boolean => lists.some(({ declared }) => Object.hasOwn(declared, key));
+  const findings: Finding[] = [];
+  for (const [key, rows] of entries) {
+    const [first] = rows;
+    if (first === undefined || removed.has(key) || isDeclared(key)) continue;
+    const value = canonicalValue(first.value);
+    for (const change of covered.coveredBy(value).flatMap((one) => byValue.get(one) ?? [])) {
+      const row = rows.find(
+        (one) => one.list !== change.after?.list && isSameScope(one.verdict_scope, change),
+      );
+      if (row !== undefined) findings.push(contradicted(change, value, row.list));
+    }
+  }
+  return findings;
+}
+
+function isSameScope(
+  scope: string = DEFAULT_VERDICT_SCOPE,
+  { verdictScope = DEFAULT_VERDICT_SCOPE }: Pick<BareChange, "verdictScope">,
+): boolean {
+  return scope === verdictScope || [scope, verdictScope].includes(DEFAULT_VERDICT_SCOPE);
+}
+
+function contradicted({ key, value, after }: BareChange, covering: string, list: string): Finding {
+  const [doing, done] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
+  const what = list === "allow" || list === "deny" ? done : `on the ${quote(list)} list`;
+  return {
+    code: "contradicted",
+    level: "warning",
+    message: `${quote(value)} is ${doing}, and ${quote(covering)}, which covers it, is ${what} at the tenant, and no file declares it. The service's reference does not say which of the two decides; remove one of them, or find out before you count on the change.`,
+    subject: { kind: "entry", key },
+  };
+}

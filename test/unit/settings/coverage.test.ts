@@ -1,0 +1,93 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseAddressRange, parseSingleAddress } from "../../../provider/settings/address-range";
+import { CoveredValues, coveringValues } from "../../../provider/settings/coverage";
+
+describe("coveringValues", () => {
+  it.each([
+    ["host.wild.example", ["*.wild.example", "wild.example", "*.example", "example"]],
+    ["eve@mail.example", ["*@mail.example", "mail.example", "*.example", "example"]],
+    ["192.0.2.1", []],
+    ["2001:db8::1", []],
+  ])("names what covers %s, the most specific first", (value, covering) => {
+    expect(coveringValues(value)).toEqual(covering);
+  });
+});
+
+describe("CoveredValues", () => {
+  const values = ["host.wild.example", "wild.example", "eve@wild.example", "203.0.113.9", "2001:db8::5"];
+  it.each([
+    ["*.wild.example", ["host.wild.example"]],
+    ["wild.example", ["host.wild.example", "eve@wild.example"]],
+    ["*@wild.example", ["eve@wild.example"]],
+    ["203.0.113.0/24", ["203.0.113.9"]],
+    ["203.0.113.1-203.0.113.9", ["203.0.113.9"]],
+    ["203.0.113.1-203.0.113.8", []],
+    ["2001:db8::/64", ["2001:db8::5"]],
+    ["0.0.0.0/0", ["203.0.113.9"]],
+    ["203.0.113.9", []],
+    ["a-b.example", []],
+  ])("%s covers %j", (entry, covered) => {
+    expect(new CoveredValues(values).coveredBy(entry)).toEqual(covered);
+  });
+});
+
+describe("parseAddressRange", () => {
+  const octets = (value: number): string =>
+    [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join(".");
+  const address = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+  it("includes an address exactly when its leading bits are those of the prefix", () => {
+    fc.assert(
+      fc.property(
+        address,
+        fc.integer({ min: 0, max: 31 }),
+        fc.integer({ min: -3, max: 3 }),
+        fc.boolean(),
+        (base, bits, offset, isLast) => {
+          const size = 2 ** (32 - bits);
+          const first = Math.floor(base / size) * size;
+          const edge = isLast ? first + size - 1 : first;
+          const asked = Math.min(2 ** 32 - 1, Math.max(0, edge + offset));
+          const range = parseAddressRange(`${octets(base)}/${bits}`);
+          expect(range?.includes(octets(asked))).toBe(asked >= first && asked < first + size);
+          expect(range?.includes(`::ffff:${octets(asked)}`)).toBe(asked >= first && asked < first + size);
+          expect(range?.canonical).toBe(`${octets(first)}/${bits}`);
+        },
+      ),
+    );
+  });
+
+  it("includes an address exactly when it is between the bounds", () => {
+    fc.assert(
+      fc.property(address, address, address, (one, other, asked) => {
+        fc.pre(one !== other);
+        const [first, last] = [Math.min(one, other), Math.max(one, other)];
+        const range = parseAddressRange(`${octets(first)}-${octets(last)}`);
+        expect(range?.includes(octets(asked))).toBe(asked >= first && asked <= last);
+      }),
+    );
+  });
+
+  it.each([
+    "192.0.2.1",
+    "192.0.2.1/32",
+    "2001:db8::1/128",
+    "192.0.2.1/33",
+    "192.0.2.9-192.0.2.1",
+    "010.0.0.0/8",
+    "a-b.example",
+    "1/2",
+  ])("is undefined for %s", (text) => {
+    expect(parseAddressRange(text)).toBeUndefined();
+  });
+});
+
+describe("parseSingleAddress", () => {
+  it.each(["192.0.2.0/31", "2001:db8::1/32", "010.0.0.1", "fe80::1%eth0", "192.0.2.1/", "evil.example/32"])(
+    "is undefined for %s",
+    (text) => {
+      expect(parseSingleAddress(text)).toBeUndefined();
+    },
+  );
+});
