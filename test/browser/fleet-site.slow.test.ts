@@ -80,7 +80,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await status.filter({ hasText: "1 entry." }).waitFor();
     expect(await status.textContent()).toBe(`1 entry.${untold}`);
     expect(await page.locator("#results h2").allTextContents()).toEqual([
-      "A domain above it, which covers it",
+      "A domain, a wildcard or a range that covers it",
     ]);
     expect(await page.locator(".hit p").allTextContents()).toEqual([
       "deny shared0.example",

@@ -204,6 +204,25 @@ describe("the search of the pages", () => {
     return [exact, covering, containing].map((numbers) => [...numbers]);
   };
 
+  it.each([
+    ["host.wild.example", 0],
+    ["eve@wild.example", 1],
+    ["203.0.113.99", 2],
+    ["::ffff:203.0.113.99", 2],
+    ["192.0.2.5", 3],
+    ["2001:db8:0::9", 4],
+  ])("names the wildcard or range that covers %s", (typed, covering) => {
+    const patterns = [
+      "*.wild.example",
+      "*@wild.example",
+      "203.0.113.0/24",
+      "192.0.2.1-192.0.2.9",
+      "2001:db8::/64",
+    ];
+    const result = search(indexOf(patterns.map((value) => entry(value, "allow"))), typed);
+    expect([...result.covering]).toEqual([covering]);
+  });
+
   it("tells the same value, what covers it, and what has it in it", () => {
     expect(found("evil.example")).toEqual([[0], [4], [1, 2]]);
     expect(found("x.mail.evil.example")).toEqual([[], [1, 0, 4], []]);
@@ -246,7 +265,7 @@ describe("the search of the pages", () => {
   it("looks at few places, however many there are", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
     const one = search(many, "own29999.example");
-    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 3 });
+    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 4 });
     // What is in all of them is not gone through to the end.
     expect(search(many, "example")).toMatchObject({ isMore: true, looked: 102 });
   });

@@ -121,7 +121,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const { exact, covering, containing, isMore } = fleetSearch.search(index, typed, { list });
       const groups = /** @type {const} */ ([
         ["The same value", exact],
-        ["A domain above it, which covers it", covering],
+        ["A domain, a wildcard or a range that covers it", covering],
         ["Also found", containing],
       ]);
       const parts = groups.flatMap(([title, numbers]) => {

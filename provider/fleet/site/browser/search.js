@@ -10,6 +10,8 @@ const fleetSearch = (() => {
   const indexOf = (entries) => {
     /** @type {Map<string, number[]>} */
     const byValue = new Map();
+    /** @type {{ number: number, first: bigint, last: bigint, bits: number }[]} */
+    const ranges = [];
     const starts = new Uint32Array(entries.length);
     /** @type {string[]} */
     const lines = [];
@@ -20,11 +22,13 @@ const fleetSearch = (() => {
       starts[number] = at;
       at += line.length + 1;
       lines.push(line);
+      const range = rangeOf(value);
+      if (range !== undefined) ranges.push({ number, ...range });
       const known = byValue.get(value);
       if (known === undefined) byValue.set(value, [number]);
       else known.push(number);
     }
-    return { entries, byValue, starts, text: lines.join("\n") };
+    return { entries, byValue, ranges, starts, text: lines.join("\n") };
   };
 
   /**
@@ -62,13 +66,40 @@ const fleetSearch = (() => {
     );
   };
 
-  /** The domains above a value, the nearest first; of a mailbox its own too. @param {string} value */
+  /** An address as a number, an IPv4-mapped one as the IPv4 address; undefined for all else. @param {string} text */
+  const addressOf = (text) => {
+    const v4 = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
+    if (v4 !== null)
+      return { bits: 32, value: v4.slice(1).reduce((sum, one) => sum * 256n + BigInt(one), 0n) };
+    if (!/^[0-9a-f:]+$/.test(text) || !/:.*:/.test(text)) return undefined;
+    const [left = [], right] = text.split("::").map((half) => half.split(":").filter((one) => one !== ""));
+    const zeros = right === undefined ? [] : new Array(Math.max(0, 8 - left.length - right.length)).fill("0");
+    const value = [...left, ...zeros, ...(right ?? [])].reduce(
+      (sum, one) => sum * 65536n + BigInt(`0x${one}`),
+      0n,
+    );
+    return value >> 32n === 0xffffn ? { bits: 32, value: value & 0xffffffffn } : { bits: 128, value };
+  };
+
+  /** `203.0.113.0/24`, `192.0.2.1-192.0.2.9`, as values stand in lists. @param {string} text */
+  const rangeOf = (text) => {
+    const [, from = "", sign, to = ""] = /^([0-9a-f.:]+)([/-])([0-9a-f.:]+)$/.exec(text) ?? [];
+    const [first, last] = [addressOf(from), sign === "-" ? addressOf(to) : undefined];
+    if (first === undefined) return undefined;
+    if (sign === "-") return last && { bits: first.bits, first: first.value, last: last.value };
+    const size = 1n << BigInt(Math.max(0, first.bits - Number(to)));
+    return { bits: first.bits, first: first.value, last: first.value + size - 1n };
+  };
+
+  /** The domains and wildcards above a value, the nearest first; of a mailbox its own too. @param {string} value */
   const above = (value) => {
     const at = value.lastIndexOf("@");
     const labels = value.slice(at + 1).split(".");
     if (labels.some((label) => !/^[\p{L}\p{N}_-]+$/u.test(label)) || /^\d+$/.test(labels.at(-1) ?? ""))
       return [];
-    return labels.map((_, index) => labels.slice(index).join(".")).slice(at < 0 ? 1 : 0);
+    const domains = labels.map((_, index) => labels.slice(index).join("."));
+    const [own = "", ...parents] = domains;
+    return [...(at < 0 ? [] : [`*@${own}`, own]), ...parents.flatMap((parent) => [`*.${parent}`, parent])];
   };
 
   /**
@@ -76,7 +107,7 @@ const fleetSearch = (() => {
    * @param {string} typed
    * @param {{ list?: string, most?: number }} [options] `list`: only of it; `most`: so many are found, and no more looked for
    */
-  const search = ({ entries, byValue, starts, text }, typed, { list = "", most = 100 } = {}) => {
+  const search = ({ entries, byValue, ranges, starts, text }, typed, { list = "", most = 100 } = {}) => {
     const wanted = normal(typed);
     const value = listedForm(wanted);
     /** @type {Set<number>} */
@@ -94,7 +125,16 @@ const fleetSearch = (() => {
       return some;
     };
     const exact = wanted === "" ? [] : ofValue(value);
-    const covering = wanted === "" ? [] : above(value).flatMap((domain) => ofValue(domain));
+    const address = addressOf(value);
+    const including = ranges.filter(
+      ({ bits, first, last }) => bits === address?.bits && first <= address.value && address.value <= last,
+    );
+    const covering =
+      wanted === ""
+        ? []
+        : [...above(value), ...including.flatMap(({ number }) => entries[number]?.value ?? [])].flatMap(
+            (covers) => ofValue(covers),
+          );
     /** @type {number[]} */
     const containing = [];
     let at = wanted === "" ? -1 : text.indexOf(wanted);

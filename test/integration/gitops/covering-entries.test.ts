@@ -1,0 +1,122 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { FindReport } from "../../../provider/gitops/find/found";
+import type { WhyStory } from "../../../provider/gitops/why/story";
+import { type CommandLine, commandLine } from "../../support/command-line";
+import { LiteralService } from "../../support/literal-service";
+
+/*
+ * A tenant holds addresses in other forms, ranges and wildcards: what covers a value is named by each command.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-covering-"));
+let service: LiteralService;
+let email: CommandLine;
+
+beforeAll(async () => {
+  service = await LiteralService.start({
+    entries: [
+      { list: "allow", entry_type: "ip", value: "198.51.100.7/32" },
+      { list: "allow", entry_type: "ip", value: "203.0.113.0/24" },
+      { list: "allow", entry_type: "ip", value: "::ffff:192.0.2.9" },
+      { list: "allow", entry_type: "domain", value: "*.wild.example" },
+      { list: "allow", entry_type: "domain", value: "parent.example" },
+    ],
+  });
+  email = commandLine(folder, {
+    PATH: process.env["PATH"],
+    HOME: folder,
+    EMAIL_SECURITY_BASE_URL: service.url,
+    EMAIL_SECURITY_API_KEY: "key",
+    COLUMNS: "200",
+  });
+  writeFileSync(join(folder, "settings.yaml"), "version: 1\n");
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const COVERED = [
+  ["198.51.100.7", "198.51.100.7", "exact"],
+  ["203.0.113.99", "203.0.113.0/24", "range"],
+  ["::ffff:203.0.113.99", "203.0.113.0/24", "range"],
+  ["192.0.2.9", "192.0.2.9", "exact"],
+  ["host.wild.example", "*.wild.example", "wildcard"],
+  ["eve@host.wild.example", "*.wild.example", "wildcard"],
+  ["host.parent.example", "parent.example", "parent"],
+] as const;
+
+describe("find", () => {
+  it.each(COVERED)("names the entry that allows %s: %s", async (value, covering, how) => {
+    const { stdout } = await email("find", value, "--json");
+    const { tenants } = JSON.parse(stdout) as FindReport;
+    const found = tenants.flatMap((tenant) => tenant.found);
+    expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
+  });
+
+  it.each(["203.0.114.1", "wild.example", "198.51.100.8"])("finds nothing of %s", async (value) => {
+    const { stdout } = await email("find", value);
+    expect(stdout).toContain("nothing");
+  });
+});
+
+describe("why", () => {
+  it.each(COVERED)("tells why %s is allowed: %s", async (value, covering, how) => {
+    const { stdout } = await email("why", value, "--json", "--no-evidence");
+    const { above, held = [] } = JSON.parse(stdout) as WhyStory;
+    const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
+    expect(entries).toEqual([covering]);
+  });
+});
+
+describe("plan", () => {
+  it.each(COVERED.filter(([value, , how]) => how !== "exact" && !value.startsWith("::")))(
+    "warns of the allow that covers a new deny of %s: %s",
+    async (value, covering) => {
+      writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
+      const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence", "--json", "-");
+      expect(output).not.toContain("Nothing speaks against");
+      expect(output).toContain(`"${covering}", which covers it, is allowed at the tenant`);
+      expect(stdout).not.toBe("");
+    },
+  );
+
+  it.each(["198.51.100.7", "192.0.2.9"])("moves the row that is %s in another form", async (value) => {
+    writeFileSync(
+      join(folder, "deny.yaml"),
+      `version: 1\ndeny: ["${value}"]\nlists: { entries: { adopt: true } }\n`,
+    );
+    const { output } = await email("plan", "deny.yaml", "--no-evidence");
+    expect(output).toMatch(/allow → deny/);
+    expect(output).not.toContain("1 to add");
+  });
+
+  it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "198.51.100.7"])(
+    "finds %s declared and there",
+    async (value) => {
+      writeFileSync(
+        join(folder, "allow.yaml"),
+        `version: 1\nallow: [{ value: "${value}", acceptRisk: "its relay" }]\n`,
+      );
+      const { code, output } = await email("plan", "allow.yaml", "--no-evidence");
+      expect(code, output).toBe(0);
+    },
+  );
+});
+
+describe("lint", () => {
+  it.each([
+    ["198.51.100.7/32", "198.51.100.7"],
+    ["::ffff:192.0.2.9", "192.0.2.9"],
+    ["2001:db8::1/128", "2001:DB8:0::1"],
+  ])("refuses to allow %s and deny %s", async (allow, deny) => {
+    writeFileSync(join(folder, "both.yaml"), `version: 1\nallow: ["${allow}"]\ndeny: ["${deny}"]\n`);
+    const { code, output } = await email("lint", "both.yaml");
+    expect(code, output).toBe(2);
+    expect(output).toContain("(declared-twice)");
+  });
+});

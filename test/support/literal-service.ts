@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { textOf } from "./request-text";
+
+/** A row of the allow/deny list, as it goes over the wire. */
+export interface LiteralEntry {
+  id: string;
+  list: string;
+  entry_type: string;
+  value: string;
+  verdict_scope: string;
+  comment: string;
+  created_at: string;
+  created_by: string;
+}
+
+export interface LiteralServiceOptions {
+  /** Rows that are there from the start. */
+  readonly entries?: readonly Partial<LiteralEntry>[];
+  /** The form in which a value is stored. Default: as it was sent. */
+  readonly stored?: (value: string) => string;
+  /** Whether a second row of the same text is created rather than refused with 409. Default: false. */
+  readonly permitsDuplicates?: boolean;
+  /** How many reads of a list a row that was just created is missing from. Default: 0. */
+  readonly readsBehind?: number;
+}
+
+/**
+ * A service of the reference's shape that compares values literally: another spelling is another row. It knows the allow/deny list and an
+ * empty VIP list.
+ */
+export class LiteralService implements AsyncDisposable {
+  readonly url: string;
+  readonly entries: LiteralEntry[] = [];
+  /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
+  readonly writes: string[] = [];
+  readonly #options: LiteralServiceOptions;
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #hidden = new Map<string, number>();
+  #count = 0;
+
+  private constructor(server: ReturnType<typeof createServer>, options: LiteralServiceOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (const entry of options.entries ?? []) this.#insert(entry);
+  }
+
+  static async start(options: LiteralServiceOptions = {}): Promise<LiteralService> {
+    const server = createServer((request, response) => void service.#answer(request, response));
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const service = new LiteralService(server, options);
+    return service;
+  }
+
+  /** What the lists hold: `deny evil.example`, sorted. */
+  held(): string[] {
+    return this.entries.map(({ list, value }) => `${list} ${value}`).sort();
+  }
+
+  #insert(entry: Partial<LiteralEntry>): LiteralEntry {
+    this.#count += 1;
+    const row: LiteralEntry = {
+      id: `row-${this.#count}`,
+      list: "deny",
+      entry_type: "domain",
+      value: "",
+      verdict_scope: "global",
+      comment: "",
+      created_at: `2026-11-0${1 + (this.#count % 9)}T09:00:00Z`,
+      created_by: "Dana Reyes (console)",
+      ...entry,
+    };
+    this.entries.push(row);
+    return row;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "", this.url);
+    const text = await textOf(request);
+    if (text === undefined) return;
+    const body = text === "" ? {} : (JSON.parse(text) as Partial<LiteralEntry>);
+    const [status, answer] = this.#handle(request.method ?? "GET", url, body);
+    response.writeHead(status, { "Content-Type": "application/json" });
+    response.end(JSON.stringify(answer));
+  }
+
+  #handle(method: string, url: URL, body: Partial<LiteralEntry>): [status: number, body: unknown] {
+    const results = (value: unknown, status = 200): [number, unknown] => [status, { status, results: value }];
+    const id = decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(url.pathname)?.[1] ?? "");
+    const row = this.entries.find((one) => one.id === id);
+    if (method === "GET") return results(this.#page(url));
+    if (method === "POST") return this.#create(body, results);
+    if (row === undefined) return [404, { error: "no such entry" }];
+    if (method === "PATCH") {
+      this.writes.push(`PATCH ${id} ${JSON.stringify(body)}`);
+      Object.assign(row, body);
+      return results(row);
+    }
+    this.writes.push(`DELETE ${id}`);
+    this.entries.splice(this.entries.indexOf(row), 1);
+    return results({ id, deleted: true, deleted_at: "2026-11-25T09:00:00Z", deleted_by: "ci" });
+  }
+
+  #create(
+    body: Partial<LiteralEntry>,
+    results: (value: unknown, status?: number) => [number, unknown],
+  ): [number, unknown] {
+    this.writes.push(`POST ${body.list} ${body.value}`);
+    const value = this.#options.stored?.(body.value ?? "") ?? body.value ?? "";
+    const isThere = this.entries.some((one) => one.value === value);
+    if (isThere && this.#options.permitsDuplicates !== true) return [409, { error: "is there already" }];
+    const row = this.#insert({ ...body, value, created_by: "ci" });
+    this.#hidden.set(row.id, this.#options.readsBehind ?? 0);
+    return results(row, 201);
+  }
+
+  #page({ pathname, searchParams }: URL): unknown {
+    const [page, size] = [Number(searchParams.get("page") ?? 1), Number(searchParams.get("page_size") ?? 50)];
+    const list = searchParams.get("list");
+    const rows = pathname.endsWith("/vip_employees") ? [] : this.entries.filter((one) => one.list === list);
+    const shown = rows.filter(({ id }) => {
+      const left = this.#hidden.get(id) ?? 0;
+      if (left > 0) this.#hidden.set(id, left - 1);
+      return left === 0;
+    });
+    return {
+      items: shown.slice((page - 1) * size, page * size),
+      page,
+      page_size: size,
+      total: shown.length,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+}
