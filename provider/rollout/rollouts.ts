@@ -17,7 +17,7 @@ import { conduct } from "./coordinator";
 import { afterAll, beforeAnything, holdLost } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
-import { Journal } from "./journal/journal";
+import { type CurrentTargets, Journal } from "./journal/journal";
 import { openDatabase } from "./journal/open-database";
 import { hurriedBy } from "./journal/patience";
 import type { Rival, RolloutRecord, RolloutSpec } from "./journal/rollout-record";
@@ -53,6 +53,8 @@ import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
 import { projectFolder, requirePassphrase, requireSameBackend, stateBackend } from "./state-backend";
 import { assignWaves } from "./targets/assign-waves";
+import { compareTargets, type TargetComparison } from "./targets/compare-targets";
+import { compareWaves } from "./targets/compare-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
 import { type Selection, selectTargets } from "./targets/select-targets";
@@ -242,12 +244,16 @@ export class Rollouts {
       files,
       to: rollsBackTo,
       skipped,
+      keyVariables,
+      notes,
     } = await rollbackOf(this.journal, record, to, request, this.commands);
+    for (const note of notes) this.#told.log(note);
     const {
       backend: _backend,
       folder: _folder,
       prunedAtMs: _prunedAtMs,
       skipped: _skipped,
+      keyVariables: _keyVariables,
       task: _task,
       ...rest
     } = record.spec;
@@ -256,6 +262,7 @@ export class Rollouts {
       {
         ...rest,
         waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
+        keyVariables,
         rollsBack: id,
         rollsBackTo,
         ...withoutUndefined({ skipped }),
@@ -325,16 +332,21 @@ export class Rollouts {
         );
       }
       const { environment } = this.#options;
-      const targets = (await journal.tenants(id)).map(({ target }) => target);
+      const current = await this.#currentTargets(record);
+      const recorded = (await journal.tenants(id)).map(({ target }) => target);
+      const targets = (current?.targets ?? recorded).filter(
+        ({ stack }) => current?.leftOut.has(stack) !== true,
+      );
       // Whoever can write into the journal decides no more than who can write the targets file.
       refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
       checkReach(environment, targets);
+      for (const note of current?.notes ?? []) this.#told.log(note);
       const notices = new RolloutNotices(
         record.spec.notify,
         environment,
         async () => await reportOf(journal, id, false, this.commands),
       );
-      const isMinded = await this.#begin(record, request).catch((error: unknown) => {
+      const isMinded = await this.#begin(record, request, current).catch((error: unknown) => {
         throw beforeAnything(error);
       });
       await request.onBegun?.(await reportOf(journal, id, true, this.commands));
@@ -556,7 +568,11 @@ export class Rollouts {
    *
    * @returns whether it leaves something beside the stacks: one that changes nothing does not.
    */
-  async #begin({ id }: RolloutRecord, { until, retry, stopping }: RunRequest): Promise<boolean> {
+  async #begin(
+    { id }: RolloutRecord,
+    { until, retry, stopping }: RunRequest,
+    current: CurrentTargets | undefined,
+  ): Promise<boolean> {
     const { journal } = this;
     const { spec, startedAtMs } = await journal.record(id);
     requireSameBackend(id, spec, stateBackend(this.#options.environment, projectFolder(spec.source)));
@@ -591,7 +607,7 @@ export class Rollouts {
           if (isMinded) await marks.update(rollsBack);
         }
         if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment) });
+        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment), current });
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);
@@ -601,6 +617,31 @@ export class Rollouts {
     } finally {
       await turn.release();
     }
+  }
+
+  /**
+   * What the targets file says now of the tenants of a rollout that is continued; undefined for one that begins, which was planned by
+   * that file a moment ago.
+   *
+   * @throws {TargetsFileError} when the file can't be read: then nobody knows which tenants it still names.
+   */
+  async #currentTargets({
+    id,
+    spec,
+    startedAtMs,
+  }: RolloutRecord): Promise<(TargetComparison & CurrentTargets) | undefined> {
+    if (startedAtMs === undefined) return undefined;
+    const declared = readTargets(spec.source);
+    const recorded = (await this.journal.tenants(id)).map(({ target }) => target);
+    const isRollback = spec.rollsBack !== undefined;
+    const comparison = compareTargets(recorded, declared, { ignoreSettings: isRollback });
+    const waves = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
+    const kept = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waves}.`;
+    return {
+      ...comparison,
+      notes: waves === undefined ? comparison.notes : [...comparison.notes, kept],
+      keyVariables: keyVariablesOf(declared.targets),
+    };
   }
 
   /** What processes of this machine had begun that are gone takes no place at a service any more. */

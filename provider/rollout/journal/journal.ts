@@ -4,6 +4,7 @@ import type { Job, Lane } from "../lanes/lane";
 import type { WaveView } from "../next-step";
 import type { RolloutHappening } from "../report/rollout-event";
 import type { TenantError } from "../report/rollout-report";
+import type { TargetComparison } from "../targets/compare-targets";
 import type { Target } from "../targets/target";
 import type { WaveState } from "../wave";
 import type { Database, Queryable } from "./database";
@@ -129,10 +130,16 @@ export class Journal extends JournalReader {
    * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
    * no gate: whoever resumes what was interrupted has not said that a wave is well.
    * @param by who does: `dana@build-7`.
+   * @param current what the targets file says of its tenants now. Default: what the journal has.
    */
   async start(
     id: string,
-    { until, retry, by }: { until?: string | undefined; retry: boolean; by?: string },
+    {
+      until,
+      retry,
+      by,
+      current,
+    }: { until?: string | undefined; retry: boolean; by?: string; current?: CurrentTargets | undefined },
   ): Promise<void> {
     const now = this.#now();
     await this.database.transaction(async (transaction) => {
@@ -146,7 +153,8 @@ export class Journal extends JournalReader {
         resumed: row?.["started_at"] != null,
         ...(by === undefined ? {} : { by }),
       });
-      await applySkips(transaction, id, now, retry ? "resume" : "continue");
+      if (current !== undefined) await updateTargets(transaction, id, current);
+      await applySkips(transaction, id, now, retry ? "resume" : "continue", current?.leftOut);
       if (retry) await retryFailed(transaction, id);
       else {
         await transaction.query(
@@ -425,6 +433,31 @@ export class Journal extends JournalReader {
   async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
     await tell(transaction, id, happening, this.#now());
   }
+}
+
+/** The recorded tenants as the targets file declares them now, and those that must not be written to. */
+export interface CurrentTargets extends Pick<TargetComparison, "updated" | "leftOut"> {
+  /** The environment's variables that hold keys now. */
+  readonly keyVariables: readonly string[];
+}
+
+async function updateTargets(
+  transaction: Queryable,
+  id: string,
+  { updated, keyVariables }: CurrentTargets,
+): Promise<void> {
+  for (const target of updated) {
+    await transaction.query("UPDATE rollout_tenants SET target = $3 WHERE rollout = $1 AND name = $2", [
+      id,
+      target.name,
+      JSON.stringify(target),
+    ]);
+  }
+  const { spec } = await recordOf(transaction, id);
+  await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
+    id,
+    JSON.stringify({ ...spec, keyVariables }),
+  ]);
 }
 
 function noWave(name: string): never {

@@ -42,7 +42,7 @@ export async function standingSkips(
 }
 
 /** What a rollout keeps of a skip. */
-export function skippedTenant({ name, sinceMs, by, reason }: Skip): SkippedTenant {
+export function skippedTenant({ name, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
   return { name, sinceMs, reason, ...withoutUndefined({ by }) };
 }
 
@@ -130,17 +130,19 @@ export async function endSkips(
  *
  * @param how `now`: it is not begun or gone on with. A tenant that is taken up again has its turn when the rollout is resumed, or, by
  * `continue` too, where its wave is not begun.
+ * @param leftOut by stack: tenants that the targets file doesn't declare any more as they were planned, and why.
  */
 export async function applySkips(
   transaction: Queryable,
   id: string,
   nowMs: number,
   how: "now" | "continue" | "resume",
+  leftOut: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
   const { spec } = await recordOf(transaction, id);
-  const standing = await standingSkips(transaction, spec);
+  const skips = await standingSkips(transaction, spec);
   const known = new Map((spec.skipped ?? []).map((one) => [one.name, one]));
-  if (standing.size + known.size === 0) return;
+  if (skips.size + known.size + leftOut.size === 0) return;
   const rows = await transaction.query(
     `SELECT t.name AS name, t.stack AS stack, t.wave AS wave, t.state AS state, w.state AS wave_state,
        CASE WHEN t.plan IS NULL THEN 0 ELSE 1 END AS planned
@@ -153,7 +155,8 @@ export async function applySkips(
   const skipped = [...known.values()].filter(({ name }) => !names.has(name));
   for (const row of rows) {
     const [name, state] = [String(row["name"]), String(row["state"])];
-    const skip = standing.get(String(row["stack"]));
+    const skip =
+      skips.get(String(row["stack"])) ?? leftOutSkip(name, leftOut.get(String(row["stack"])), nowMs);
     if (skip !== undefined) {
       skipped.push(skippedTenant(skip));
       if (LEFT_OUT.has(state)) await leaveOut(transaction, id, row, spec, skip, nowMs);
@@ -173,6 +176,10 @@ export async function applySkips(
     id,
     JSON.stringify(skipped.length === 0 ? rest : { ...rest, skipped }),
   ]);
+}
+
+function leftOutSkip(name: string, reason: string | undefined, sinceMs: number): SkippedTenant | undefined {
+  return reason === undefined ? undefined : { name, sinceMs, reason };
 }
 
 /** Nobody is at them: `released` is given to who is free, and taken by nobody yet. */
@@ -208,7 +215,7 @@ async function leaveOut(
   id: string,
   row: Row,
   { waves }: RolloutSpec,
-  { reason, by }: Skip,
+  { reason, by }: SkippedTenant,
   nowMs: number,
 ): Promise<void> {
   const tenant = String(row["name"]);

@@ -9,8 +9,11 @@ import type { Journal } from "../journal/journal";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { type PlanTenant, planTarget } from "../plan-target";
 import { withoutSkipped } from "../skipping/without-skipped";
+import { compareTargets, type TargetComparison } from "../targets/compare-targets";
+import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import type { Target } from "../targets/target";
+import { keyVariablesOf } from "../tenant-environment";
 import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
 import { becameOf } from "./what-became";
@@ -30,6 +33,10 @@ export interface Rollback {
   readonly planTenant: PlanTenant;
   /** The files of another time, which some are planned by. */
   readonly files: PackedFiles | undefined;
+  /** The environment's variables that hold keys now. */
+  readonly keyVariables: readonly string[];
+  /** What changed in the targets file about tenants that are rolled back, a sentence each. */
+  readonly notes: readonly string[];
   /** Who keeps what the rollout did, since a person said to go on without them. Absent: nobody. */
   readonly skipped?: readonly SkippedTenant[];
 }
@@ -41,6 +48,9 @@ const FOLDER = ".email-security/taken-back";
  * What takes a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
  * at once, and how many may fail; but nothing soaks, is checked, or waits for a person or an hour: what they held was good enough before, and
  * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
+ *
+ * Only tenants that the targets file names now are written to, at the same address and stack, with the key that it names now. The others
+ * are left out and named.
  *
  * A tenant that is skipped keeps what the rollout did: nobody touches it until it is taken up again.
  *
@@ -63,12 +73,17 @@ export async function rollbackOf(
       `The rollout ${id} changed no tenant; there is nothing to take back.`,
     );
   }
-  const asked = selectTargets(
+  const declared = readTargets(spec.source);
+  const current = compareTargets(
     touched.map(({ target }) => target),
-    selection,
+    declared,
+    { ignoreSettings: true },
   );
+  const asked = selectTargets(current.targets, selection);
+  const { targets: writable, leftOut } = withoutLeftOut(id, asked, current, selection);
   const about = { commands, source: spec.source };
-  const { targets, skipped } = await withoutSkipped(journal.database, spec, asked, selection, about);
+  const { targets, skipped = [] } = await withoutSkipped(journal.database, spec, writable, selection, about);
+  const currentOf = new Map(targets.map((target) => [target.name, target]));
   const selected = new Set(targets.map(({ name }) => name));
   const meant = touched.filter(({ name }) => selected.has(name));
   const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
@@ -90,9 +105,10 @@ export async function rollbackOf(
   const names = new Set(left.map(({ name }) => name));
   const seen = new Map(left.map(({ name, summary }) => [name, summary?.fingerprint]));
   return {
-    targets: left.map(({ name, target }) =>
-      isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target,
-    ),
+    targets: left.map(({ name, target: recorded }) => {
+      const target = currentOf.get(name) ?? recorded;
+      return isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target;
+    }),
     waves: spec.waves
       .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
         const tenants = wave.tenants.filter((name) => names.has(name));
@@ -109,8 +125,42 @@ export async function rollbackOf(
       return await planUndoing(target, key, undone, context, asking, atPlace);
     },
     files: to?.files,
-    ...withoutUndefined({ skipped }),
+    keyVariables: keyVariablesOf(declared.targets),
+    notes: current.notes,
+    ...(skipped.length + leftOut.length === 0 ? {} : { skipped: [...skipped, ...leftOut] }),
   };
+}
+
+/**
+ * Leaves out the tenants that the targets file doesn't name any more as they were changed.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when one of them is selected by name, or nothing is left.
+ */
+function withoutLeftOut(
+  id: string,
+  asked: readonly Target[],
+  { leftOut }: TargetComparison,
+  { only = [] }: Selection,
+): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
+  const out = asked.flatMap(({ name, stack }) => {
+    const reason = leftOut.get(stack);
+    return reason === undefined ? [] : [{ name, reason, sinceMs: Date.now() }];
+  });
+  const targets = asked.filter(({ stack }) => !leftOut.has(stack));
+  const named = out.filter(({ name }) => only.includes(name));
+  const refused = named.length > 0 ? named : targets.length === 0 ? out : [];
+  if (refused.length === 0) return { targets, leftOut: out };
+  const reasons = refused.slice(0, 5).map(({ name, reason }) => `${quote(name)}: ${reason}.`);
+  const more = refused.length > 5 ? [`… and ${refused.length - 5} more.`] : [];
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_FOUND",
+    [
+      `The rollout ${id} can't be rolled back at ${refused.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
+      ...reasons,
+      ...more,
+      "Restore the tenant in the targets file, or remove what the rollout did in the console.",
+    ].join("\n"),
+  );
 }
 
 function has({ bundle, folder }: PackedFiles, settings: string): boolean {

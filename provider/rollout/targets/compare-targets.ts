@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from "node:util";
+import { lineText } from "../../files/finding";
+import { quote } from "../../settings/text";
+import { nameOf } from "./read-key";
+import type { Target, Targets } from "./target";
+
+/** What today's targets file says of the tenants that a rollout recorded when it was planned. */
+export interface TargetComparison {
+  /** All recorded tenants, in their order. Those that are still declared have today's key source, labels and place. */
+  readonly targets: readonly Target[];
+  /** Those of them that differ from what was recorded. */
+  readonly updated: readonly Target[];
+  /** By stack: why a tenant must not be written to, a sentence without a full stop. */
+  readonly leftOut: ReadonlyMap<string, string>;
+  /** What changed about tenants that are still written to, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Compares the tenants that a rollout recorded with those that the targets file declares now, so that nothing is written to a tenant
+ * that the file doesn't name any more, or names with another address, stack or settings file. A key that moved to another variable,
+ * file or command is read from there.
+ *
+ * @param ignoreSettings whether another settings file is fine: a rollback doesn't use it. Default: false.
+ */
+export function compareTargets(
+  recorded: readonly Target[],
+  declared: Targets,
+  { ignoreSettings = false }: { readonly ignoreSettings?: boolean } = {},
+): TargetComparison {
+  const byName = new Map(declared.targets.map((target) => [target.name, target]));
+  const leftOut = new Map<string, string>();
+  const notes: string[] = [];
+  const updated: Target[] = [];
+  const targets = recorded.map((target): Target => {
+    const now = byName.get(target.name);
+    const reason =
+      now === undefined ? missingReason(target, declared) : changedReason(target, now, ignoreSettings);
+    if (reason !== undefined) leftOut.set(target.stack, reason);
+    if (now === undefined || reason !== undefined) return target;
+    const { key, labels, place, allowInsecureHttp } = now;
+    if (!isDeepStrictEqual(key, target.key)) {
+      notes.push(
+        `The key of ${quote(target.name)} now comes from ${nameOf(key)} (${lineText(place)}), not from ${nameOf(target.key)}.`,
+      );
+    }
+    const current = { ...target, key, labels, place, allowInsecureHttp };
+    if (!isDeepStrictEqual(current, target)) updated.push(current);
+    return current;
+  });
+  return { targets, updated, leftOut, notes };
+}
+
+/** Why a tenant is left out that the file doesn't name any more; a probable rename is named. */
+function missingReason(target: Target, { file, targets }: Targets): string {
+  const gone = `${file} doesn't name it any more`;
+  const renamed = targets.find((one) => isProbablySame(target, one));
+  return renamed === undefined
+    ? gone
+    : `${gone}; ${quote(renamed.name)} (${lineText(renamed.place)}) has its ${sharedParts(target, renamed)}, so it was probably renamed`;
+}
+
+function isProbablySame(target: Target, other: Target): boolean {
+  return (
+    other.stack === target.stack ||
+    (other.baseUrl === target.baseUrl &&
+      (isDeepStrictEqual(other.key, target.key) || other.settings === target.settings))
+  );
+}
+
+function sharedParts(target: Target, other: Target): string {
+  const parts = [
+    ...(other.stack === target.stack ? ["stack"] : []),
+    ...(isDeepStrictEqual(other.key, target.key) ? ["key"] : []),
+    ...(other.settings === target.settings ? ["settings file"] : []),
+  ];
+  return parts.join(" and ");
+}
+
+/** Why a tenant is left out that the file declares otherwise than when the rollout was planned. */
+function changedReason(target: Target, now: Target, ignoreSettings: boolean): string | undefined {
+  const where = lineText(now.place);
+  const planned = (what: string, then: string, today: string): string =>
+    `its ${what} is now ${quote(today)} (${where}), and the rollout was planned for ${quote(then)}`;
+  if (now.baseUrl !== target.baseUrl) return planned("address", target.baseUrl, now.baseUrl);
+  if (now.stack !== target.stack) return planned("stack", target.stack, now.stack);
+  if (!ignoreSettings && now.settings !== target.settings) {
+    return planned("settings file", target.settings, now.settings);
+  }
+  return undefined;
+}

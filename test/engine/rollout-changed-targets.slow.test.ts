@@ -1,0 +1,157 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { begun, Fleet, statesIn, told } from "../support/fleet";
+
+/*
+ * A rollout writes only to tenants that the targets file names when it writes: through the real command and the real engine.
+ */
+
+let fleet: Fleet;
+
+beforeEach(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
+  });
+});
+
+afterEach(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+/** The tenants that a request was sent to since the last call, by key. */
+function askedTenants(): string[] {
+  const names = fleet.take().map(({ tenant }) => tenant ?? "");
+  return [...new Set(names)].sort();
+}
+
+async function replaceInTargets(text: string, by: string): Promise<void> {
+  const before = await fleet.read("tenants.yaml");
+  expect(before).toContain(text);
+  await fleet.write("tenants.yaml", before.replace(text, by));
+}
+
+describe("continue", () => {
+  it("sends nothing to a tenant that left the targets file, and names it", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("  t1: {}\n", "");
+    fleet.take();
+    const run = await fleet.rollout("continue");
+    expect(told(run), run.output).toEqual([0, ["t2"]]);
+    expect(askedTenants()).toEqual(["t2"]);
+    expect(fleet.holds("t1")).toEqual([]);
+    expect(statesIn(run.report())).toEqual({ t0: "done", t1: "skipped", t2: "done" });
+    expect(run.report().skipped).toMatchObject([
+      { name: "t1", reason: "tenants.yaml doesn't name it any more" },
+    ]);
+    const status = await fleet.begin({}, "rollout", "status").ended;
+    expect(status.stdout).toContain("DONE, BUT FOR 1 TENANT");
+    expect(status.stdout).not.toContain("All ");
+    expect(status.stdout).not.toContain("skip t1 --end");
+  });
+
+  it("writes to neither name of a tenant that was renamed", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets(
+      "  t1: {}\n",
+      "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n",
+    );
+    const run = await fleet.rollout("continue");
+    expect(told(run), run.output).toEqual([0, ["t2"]]);
+    expect(fleet.holds("t1")).toEqual([]);
+    expect(run.report().skipped?.[0]?.reason).toMatch(
+      /"acme" \(tenants\.yaml:\d+\) has its key and settings file, so it was probably renamed/,
+    );
+  });
+
+  it("writes to no tenant whose address or settings file changed", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    const other = fleet.sandbox.url.replace("127.0.0.1", "localhost");
+    await replaceInTargets("  t1: {}\n", `  t1: { baseUrl: "${other}" }\n`);
+    await replaceInTargets("  t2: {}\n", "  t2: { settings: settings/t1.yaml }\n");
+    fleet.take();
+    const run = await fleet.rollout("continue");
+    expect(told(run), run.output).toEqual([0, []]);
+    expect(askedTenants()).toEqual([]);
+    expect(run.report().skipped?.map(({ name, reason }) => [name, reason])).toEqual([
+      ["t1", expect.stringContaining(`its address is now "${other}"`)],
+      ["t2", expect.stringContaining('its settings file is now "settings/t1.yaml"')],
+    ]);
+  });
+
+  it("reads a key from the variable that the targets file names now", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("  t1: {}\n", "  t1: { key: { environment: NEW_T1_KEY } }\n");
+    const { T1_KEY, EMAIL_SECURITY_KEY_VARIABLES } = fleet.environment;
+    const renamed = {
+      T1_KEY: undefined,
+      NEW_T1_KEY: T1_KEY,
+      EMAIL_SECURITY_KEY_VARIABLES: `${EMAIL_SECURITY_KEY_VARIABLES},NEW_T1_KEY`,
+    };
+    const run = await fleet.begin(renamed, "rollout", "continue").ended;
+    expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
+    expect(run.output).toMatch(/key of "t1" now comes from the environment variable NEW_T1_KEY/);
+    expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
+
+    const back = await fleet.begin(renamed, "rollout", "rollback", "--yes").ended;
+    expect(told(back), back.output).toEqual([0, ["t0", "t1", "t2"]]);
+    expect(fleet.holds("t1")).toEqual([]);
+  });
+
+  it("names a tenant that is in another wave now, and keeps the reviewed waves", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("take: 1", "take: 2");
+    const run = await fleet.rollout("continue");
+    expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
+    expect(run.output).toContain(
+      'The rollout keeps the waves that were reviewed: in tenants.yaml, "t1" is in the wave "canary" now.',
+    );
+  });
+
+  it("leaves a tenant to the next rollout that is back in the targets file", async () => {
+    expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
+    await replaceInTargets("  t1: {}\n", "");
+    expect(told(await fleet.rollout("continue"))).toEqual([0, ["t2"]]);
+    await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
+    const run = await fleet.rollout("--yes");
+    expect(told(run), run.output).toEqual([0, ["t1"]]);
+    expect(run.report().skipped).toBeUndefined();
+    expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
+  });
+});
+
+describe("rollback", () => {
+  it("sends nothing to a tenant that was removed, and names it", async () => {
+    await replaceInTargets(", gate: true", "");
+    expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+    const before = fleet.holds("t1");
+    await replaceInTargets("  t1: {}\n", "");
+    fleet.take();
+    const plan = await fleet.rollout("rollback");
+    expect(plan.code, plan.output).toBe(2);
+    expect(plan.output).toMatch(/t1, since .*: tenants\.yaml doesn't name it any more/);
+    const run = await fleet.rollout("rollback", "--yes");
+    expect(run.code, run.output).toBe(0);
+    expect(begun(run)).toEqual(["t0", "t2"]);
+    expect(askedTenants()).toEqual(["t0", "t2"]);
+    expect(fleet.holds("t1")).toEqual(before);
+    expect(fleet.holds("t0")).toEqual([]);
+    expect(run.report().skipped).toMatchObject([{ name: "t1" }]);
+  });
+
+  it("isn't blocked by the missing key of a tenant that was removed", async () => {
+    await replaceInTargets(", gate: true", "");
+    expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+    await replaceInTargets("  t1: {}\n", "");
+    const run = await fleet.begin({ T1_KEY: undefined }, "rollout", "rollback", "--yes").ended;
+    expect(told(run), run.output).toEqual([0, ["t0", "t2"]]);
+  });
+
+  it("refuses a removed tenant that is selected by name", async () => {
+    await replaceInTargets(", gate: true", "");
+    expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+    await replaceInTargets("  t1: {}\n", "");
+    const run = await fleet.rollout("rollback", "--yes", "--only", "t1");
+    expect(told(run), run.output).toEqual([1, []]);
+    expect(run.output).toContain('"t1": tenants.yaml doesn\'t name it any more.');
+  });
+});
