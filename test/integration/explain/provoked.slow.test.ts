@@ -96,13 +96,13 @@ function previewOf(entries: Record<string, string>): string {
 }
 
 /** A journal with a rollout that has begun a tenant, and of whose plan nothing is known. */
-async function begunRollout(): Promise<string> {
+async function begunRollout(source = "tenants.yaml"): Promise<string> {
   write(".email-security/.gitignore", "*\n");
   const database = await openDatabase(join(folder, ".email-security/rollouts.db"));
   const journal = await Journal.open(database);
   const id = await journal.create(
     {
-      source: "tenants.yaml",
+      source,
       project: "fleet",
       today: "2026-11-21",
       waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
@@ -348,7 +348,8 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     return await told("rollout", "status", "--database", "rollouts.db");
   },
   ERR_ROLLOUT_NOT_KNOWN: async () => {
-    const id = await begunRollout();
+    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
+    const id = await begunRollout(join(folder, "tenants.yaml"));
     return await withRollouts(async (rollouts) => {
       const planned = await rollouts.planRollback(id, undefined);
       const [acme] = (await rollouts.report(planned.id)).tenants;
@@ -375,7 +376,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_ROLLOUT_JOURNAL_OLD: async () => {
     const id = await begunRollout();
-    tenantsFile("  acme: {}\n");
+    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
     return await told("rollout", "--resume", id);
   },

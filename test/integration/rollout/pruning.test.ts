@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -121,7 +121,17 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
 
 it("is not to be taken back by what is gone, and can be by files of git", async () => {
   const { journal, file } = await newJournal();
-  const id = await written(journal, { tenants: { acme: [added("evil.example")] } });
+  const source = join(folder, "tenants.yaml");
+  writeFileSync(
+    source,
+    `version: 1
+project: p
+tenants:
+  acme: { baseUrl: "https://a.example", key: { environment: ACME_KEY }, settings: acme.yaml }
+waves: [{ name: all }]
+`,
+  );
+  const id = await written(journal, { tenants: { acme: [added("evil.example")] }, spec: { source } });
   await pruneRollout(journal.database, id, nowMs);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
