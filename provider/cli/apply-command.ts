@@ -71,13 +71,14 @@ export function applyCommand(): Command {
         0: "it is done, or there is nothing to do",
         1: "an error",
         2: "there is something to do, and --yes is not given",
-        3: "refused: it is not what was reviewed, or by a guard or --fail-on",
+        3: "refused: it is not what was reviewed, by a guard or --fail-on, or --yes with a --today that is another day",
       },
     },
   );
 }
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  if (options.yes === true && refusesDay(options.today)) return EXIT.refused;
   if (options.onlyExpired === true) {
     const { applyExpired } = await import("./apply-expired.js");
     return await applyExpired(file, options);
@@ -125,8 +126,21 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   return await up(now, planJson(now), options);
 }
 
+/**
+ * Refuses to apply a plan for another day than today. The engine runs the program, which judges `expires` by its own clock, so
+ * such a plan never matches. An earlier or later day would also keep or remove entries that today does not.
+ */
+function refusesDay(day: string | undefined): boolean {
+  const now = new Date().toISOString().slice(0, 10);
+  if (day === undefined || day === now) return false;
+  console.error(
+    `error: --yes can't apply a plan for ${day}: the program judges \`expires\` by the day on which it runs, ${now} (UTC). Nothing was changed. Run it without --yes to see what ${day} changes, or without --today to apply today's plan. If the program sets \`today\` of its TenantSettings, apply it with \`pulumi up\`.`,
+  );
+  return true;
+}
+
 /** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
-async function up(plan: Plan, json: string, { stack, today }: Options): Promise<ExitCode> {
+async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCode> {
   const { runPulumi } = await import("../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../resources/reviewed-plan.js");
   using folder = scratchFolder("plan");
@@ -139,11 +153,6 @@ async function up(plan: Plan, json: string, { stack, today }: Options): Promise<
     inherit: true,
   });
   if (code === 0) return EXIT.clean;
-  if (today !== undefined && today !== new Date().toISOString().slice(0, 10)) {
-    console.error(
-      `error: the plan was made for ${today} (--today), and a program judges \`expires\` by the day on which it runs, unless it gives TenantSettings another. Run this again without --today.`,
-    );
-  }
   console.error(
     `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
   );

@@ -56,7 +56,7 @@ export function withPlace(command: Command): Command {
 /** Adds the options that say why, who and until when. */
 export function withFacts(command: Command): Command {
   return withAnswers(
-    command.option("--for <term>", "for how long: 30d, 6w, until 2026-12-31, or never", term),
+    command.option("--for <term>", "how long it stays: 30d, 6w, the last day as 2026-12-31, or never", term),
   );
 }
 

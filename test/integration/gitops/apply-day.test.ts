@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+
+const FILE = "version: 1\ndeny:\n  - { value: evil.example, expires: 2035-01-31 }\n";
+
+it.each([
+  { day: "2020-01-01", more: [] },
+  { day: "2035-02-01", more: [] },
+  { day: "2035-02-01", more: ["--only-expired"] },
+])("refuses to apply a plan for $day $more before it starts the engine", async ({ day, more }) => {
+  using folder = new LintedFolder({ "settings.yaml": FILE });
+  const args = ["apply", "--stack", "dev", "--today", day, "--yes", ...more];
+  // There is no key, service or engine: the refusal needs none of them.
+  const { code, stdout, stderr } = await emailSecurity(folder.folder, args);
+  expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
+  expect(stderr).toContain(`--yes can't apply a plan for ${day}`);
+  expect(stderr).toContain("Nothing was changed.");
+  expect(stderr).not.toContain("running this again does what is left");
+});
+
+it("takes each value that the help of --for shows", async () => {
+  using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
+  const help = (await emailSecurity(folder.folder, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
+  const shown = /--for <term> how long it stays: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
+  expect(shown?.slice(1)).toHaveLength(4);
+  for (const term of shown?.slice(1) ?? []) {
+    const value = `${term.toLowerCase()}.example`;
+    // The day in the help is a form: it passes one day, and the test does not.
+    const given = term.replace(/^\d{4}/, "2035");
+    const args = ["add", "deny", value, "--for", given, "--no-evidence", "--dry-run"];
+    const { code, stderr } = await emailSecurity(folder.folder, args);
+    expect({ term, code, stderr }).toMatchObject({ term, code: 0 });
+  }
+});
