@@ -28,30 +28,73 @@ export function driftText(drift: Drift): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Drift for an issue or a pull request: at most 60,000 characters, what does not fit is counted. */
+/**
+ * Drift for an issue or a pull request: at most 60,000 bytes. What does not fit is counted, and is never more dangerous than
+ * what is shown.
+ */
 export function driftMarkdown(drift: Drift): string {
   const lines = ["<!-- email-security-drift -->", `**${escapeMarkdown(summary(drift))}**`];
-  let room = MARKDOWN_ROOM;
-  for (const [[title, meaning], items] of groups(drift)) {
+  const sections = groups(drift);
+  const shown = selectShown(sections.map(([, items]) => items));
+  for (const [[title, meaning], items] of sections) {
     lines.push("", `### ${title} (${items.length})`, "", `What is ${meaning}.`, "");
-    const shown = items.findIndex((item) => {
-      const told = [
-        `- ${markdownCode(nameOf(item))}`,
-        ...factsOf(item).map((fact) => `  - ${markdownCode(fact)}`),
-      ];
-      room -= Buffer.byteLength(told.join("\n")) + 1;
-      if (room > 0) lines.push(...told);
-      return room <= 0;
-    });
-    if (shown >= 0) lines.push(`- … and ${items.length - shown} more`);
+    const hidden = items.filter((item) => !shown.has(item));
+    lines.push(...items.filter((item) => shown.has(item)).map(markdownItem));
+    if (hidden.length > 0) {
+      lines.push(
+        `- … and ${hidden.length} more (${countsByList(hidden)}); \`email-security drift\` shows all of them`,
+      );
+    }
   }
   return `${lines.join("\n")}\n`;
 }
 
-function groups({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
-  return WHAT.map((what) => [TITLES[what], items.filter((item) => item.what === what)] as const).filter(
-    ([, some]) => some.length > 0,
+/** Selects the items that fit, the most dangerous first. Sections share the room for items that are equally dangerous. */
+function selectShown(sections: readonly (readonly DriftItem[])[]): ReadonlySet<DriftItem> {
+  const positions = sections.flatMap((items) => items.map((item, position) => ({ item, position })));
+  const ordered = positions.sort(
+    (one, other) => dangerRank(one.item) - dangerRank(other.item) || one.position - other.position,
   );
+  const shown = new Set<DriftItem>();
+  let room = MARKDOWN_ROOM;
+  for (const { item } of ordered) {
+    room -= Buffer.byteLength(markdownItem(item)) + 1;
+    if (room <= 0) break;
+    shown.add(item);
+  }
+  return shown;
+}
+
+function markdownItem(item: DriftItem): string {
+  return [
+    `- ${markdownCode(nameOf(item))}`,
+    ...factsOf(item).map((fact) => `  - ${markdownCode(fact)}`),
+  ].join("\n");
+}
+
+/** Returns how dangerous an item is, 0 for the most: a deny that became an allow. */
+function dangerRank({ what, kind, there, declared }: DriftItem): number {
+  if (what === "changed" && there?.list === "allow" && declared?.list === "deny") return 0;
+  if (what === "added" && there?.list === "allow") return 1;
+  if (what === "missing" && (kind === "vip" || declared?.list === "deny")) return 1;
+  if (what === "leaving" && there?.list === "allow") return 2;
+  // Wanted mail may be blocked.
+  if (what === "missing" || (there?.list === "deny" && declared?.list !== "deny")) return 3;
+  return 4;
+}
+
+/** Counts items by list: `2 allow, 1 VIP`. */
+function countsByList(items: readonly DriftItem[]): string {
+  const counts = new Map<string, number>();
+  for (const item of items) counts.set(listName(item), (counts.get(listName(item)) ?? 0) + 1);
+  return [...counts].map(([list, count]) => `${count} ${list}`).join(", ");
+}
+
+/** Returns the sections, and the items in each, the most dangerous first. */
+function groups({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
+  const ordered = [...items].sort((one, other) => dangerRank(one) - dangerRank(other));
+  const order = new Set(ordered.map(({ what }) => what));
+  return [...order].map((what) => [TITLES[what], ordered.filter((item) => item.what === what)] as const);
 }
 
 function summary({ items, host, file, at, unchanged }: Drift): string {
@@ -65,11 +108,16 @@ function summary({ items, host, file, at, unchanged }: Drift): string {
   return `Drift of ${of}: ${counts.join(", ")} (${when}).`;
 }
 
-function nameOf({ kind, value, verdictScope, there, declared }: DriftItem): string {
+function nameOf(item: DriftItem): string {
+  const { value, verdictScope } = item;
   const scope = verdictScope === undefined || verdictScope === "global" ? "" : ` (${excerpt(verdictScope)})`;
   const unicode = unicodeOf(value);
   const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
-  return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${told}${scope}`;
+  return `${listName(item)} ${excerpt(value, 300)}${told}${scope}`;
+}
+
+function listName({ kind, there, declared }: DriftItem): string {
+  return kind === "vip" ? "VIP" : ((there ?? declared)?.list ?? "");
 }
 
 function factsOf({ what, there, declared, place, why, kind, movedBy }: DriftItem): string[] {

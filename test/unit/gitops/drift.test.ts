@@ -245,6 +245,27 @@ describe("adopting", () => {
     ]);
   });
 
+  it.each(["allow", "deny"])("shows dangerous drift in Markdown among 3,000 additions to %s", (list) => {
+    const long = "c".repeat(300);
+    const found = drift(
+      [
+        row("allow", "bad.example"),
+        row("allow", "partner.example"),
+        ...Array.from({ length: 3_000 }, (_, index) => row(list, `added-${index}.example`, long)),
+        row("allow", "zz-attacker.example"),
+      ],
+      [],
+    );
+    const markdown = driftMarkdown(found);
+    expect(Buffer.byteLength(markdown)).toBeLessThan(61_000);
+    expect(markdown).toContain("- `allow bad.example`");
+    expect(markdown).toContain("- `deny worse.example`");
+    expect(markdown).toContain("- `VIP ceo@acme.example`");
+    if (list === "deny") expect(markdown).toContain("- `allow zz-attacker.example`");
+    expect(markdown).toMatch(/… and \d+ more \(\d+ (allow|deny)\); `email-security drift` shows all of them/);
+    expect(markdown.indexOf("### Changed")).toBeLessThan(markdown.indexOf("### Added"));
+  });
+
   it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {
     const found = drift(
       [
