@@ -393,6 +393,17 @@ export class Tenant {
     return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
   }
 
+  /**
+   * Runs work about an entry's value when no other such work is under way: two that look for one value and add it must not both add it.
+   * Work in turn must not ask for another turn.
+   */
+  async inTurn<T>(
+    { entryType, value }: Pick<EntryQuery, "entryType" | "value">,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    return await this.#oneByOne(`value ${naturalKey(entryType, value)}`, work);
+  }
+
   #knownEntry(id: string): AllowDenyEntryRow | undefined {
     return this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
   }

@@ -40,8 +40,8 @@ export class TimeLimit {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
-        // It asks for nothing, and so needs no time.
-        if (name === "knownPeople") return member.bind(target);
+        // It asks for nothing, and so needs no time; what is done in turn is bounded by itself.
+        if (name === "knownPeople" || name === "inTurn") return member.bind(target);
         return (...args: unknown[]) => this.wait((bound) => bounded(bound, () => member.apply(target, args)));
       },
     });

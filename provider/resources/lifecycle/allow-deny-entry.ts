@@ -18,19 +18,22 @@ import { declarableEntry } from "./declarable";
 import { nameOfEntry } from "./entry-name";
 import {
   type AllowDenyEntryState,
+  clearOtherList,
   declaredEntry,
   differenceOf,
+  duplicatesOf,
   ensureEntry,
   heldAs,
   keyOf,
   patch,
+  removeRows,
   resourceId,
   stateOf,
   takeOver,
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
-import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { type Context, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
@@ -133,7 +136,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const row = await tenant.findEntrySurely(query);
     await confirmTenant("entries");
     if (row === undefined) return undefined;
-    const fresh = stateOf(id, row, state);
+    // A row that contradicts the entry on the other list is shown as what it is: somebody moved the value.
+    const shown = (await contradicting(row, state, tenant)) ?? row;
+    const fresh = stateOf(id, shown, state);
     const { list, value, verdictScope, comment, acceptRisk } = fresh;
     const inputs = {
       list,
@@ -142,7 +147,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       ...(comment === undefined ? {} : { comment }),
       ...(acceptRisk === undefined ? {} : { acceptRisk }),
     };
-    return { id: resourceId(row), state: fresh, inputs };
+    return { id: resourceId(shown), state: fresh, inputs };
   },
 
   async update(id, state, inputs, context) {
@@ -159,12 +164,18 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
     const query = { ...state, id: entryId };
+    const isMove = change.list !== undefined;
     let again = await tenant.findEntrySurely(query);
     // By the key of another tenant, an entry of the same id is about something else, and is not written to.
     if (again?.id === entryId) {
       try {
-        const mending = { ...change, ...differenceOf(again, inputs) };
-        return stateOf(id, await patch(tenant, again.id, mending, inputs), inputs);
+        const there = isMove ? await alreadyMoved(inputs, tenant) : undefined;
+        const row = there ?? again;
+        const difference = differenceOf(row, inputs);
+        const sent = there === undefined ? { ...change, ...difference } : difference;
+        const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
+        if (isMove) await clearOtherList(inputs, context, true);
+        return stateOf(id, done, inputs);
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
       }
@@ -202,7 +213,18 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
     // What is not there is not asked for by its id: that may be of something else by now.
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
-    if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) return;
+    const duplicates =
+      row === undefined
+        ? []
+        : duplicatesOf(row, await tenant.entriesOfValue(query)).filter(
+            (one) => one.id !== row.id && !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type })),
+          );
+    if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) {
+      await removeRows(duplicates, state, tenant);
+      if (duplicates.length > 0)
+        say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
+      return;
+    }
     const other =
       row === undefined
         ? found
@@ -225,6 +247,30 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
   },
 };
+
+/** An allow of the same value and scope as a deny that is there too: which of the two decides, nobody knows. */
+async function contradicting(
+  row: AllowDenyEntryRow,
+  { entryType, value, verdictScope }: AllowDenyEntryState,
+  tenant: Context["tenant"],
+): Promise<AllowDenyEntryRow | undefined> {
+  if (row.list !== "deny") return undefined;
+  const rows = await tenant.entriesOfValue({ list: "allow", entryType, value, verdictScope });
+  return rows.find(
+    (one) =>
+      one.list === "allow" && (one.verdict_scope ?? verdictScope) === (row.verdict_scope ?? verdictScope),
+  );
+}
+
+/** The row that is on the declared list already, beside the one that is to be moved there. */
+async function alreadyMoved(
+  inputs: AllowDenyEntryInputs,
+  tenant: Context["tenant"],
+): Promise<AllowDenyEntryRow | undefined> {
+  return (await tenant.entriesOfValue(inputs)).find(
+    (row) => row.list === inputs.list && (row.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope,
+  );
+}
 
 /** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {

@@ -20,7 +20,7 @@ import { AttemptAll } from "./attempt-all";
 import { sameListText } from "./comparable";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
-import { declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
+import { clearOtherList, declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
@@ -167,6 +167,7 @@ class EntryWork {
       if (row !== undefined) {
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
+        if (row.list !== entry.list) await clearOtherList(entry, context, true);
         return;
       }
     } else {
@@ -175,15 +176,19 @@ class EntryWork {
       const wanted = rows.find((row) => row.list === entry.list);
       const row = own ?? wanted;
       if (own !== undefined && wanted !== undefined && own !== wanted) {
-        // A service may hold it on both lists: then the one that this list had declared goes.
-        await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
-        await context.tenant.deleteEntry(own.id, (now) => now.list === known.list && isLike(now, own));
+        // A service may hold it on both lists: then what is left on the other one goes.
+        await takeOver(wanted, entry, context);
+        await clearOtherList(entry, context, true);
         return;
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
-      if (row !== undefined && (await this.#mend(row, entry))) return;
+      if (row !== undefined && (await this.#mend(row, entry))) {
+        if (row.list !== entry.list) await clearOtherList(entry, context, true);
+        return;
+      }
     }
-    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
+    const isWhole = this.#inputs.mode === "exclusive";
+    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, { isWhole });
   }
 
   /** Changes an entry in place; answers false when it has gone meanwhile. */

@@ -40,14 +40,67 @@ export interface AllowDenyEntryState {
 /**
  * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
  * asked.
+ *
+ * @param isWhole whether all that is not declared is removed anyway, once a refresh has shown it: then it keeps nothing from being done.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
+  { isWhole = false }: { readonly isWhole?: boolean } = {},
 ): Promise<AllowDenyEntryRow> {
-  const row = await ensured(inputs, context);
+  const row = await context.tenant.inTurn(inputs, async () => {
+    const row = await ensured(inputs, context);
+    const isMeant = inputs.adopt || context.isManaged?.(entryKey(inputs)) === true;
+    if (!isWhole) await clearOtherList(inputs, context, isMeant);
+    return row;
+  });
   context.hold([heldAs({ ...row, entryType: row.entry_type })]);
   return row;
+}
+
+/**
+ * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
+ * which only one was moved. What another resource declares or manages stays.
+ *
+ * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
+ * @throws {AlreadyExistsError} when there are some and they may not be removed.
+ */
+export async function clearOtherList(
+  entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
+  { tenant, isDeclared, isHeldElsewhere, say }: Context,
+  isMeant: boolean,
+): Promise<void> {
+  const others = (await tenant.entriesOfValue(entry)).filter(
+    (row) =>
+      LISTS.some((list) => list === row.list && list !== entry.list) &&
+      (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope &&
+      !isDeclared(keyOf(row, entry)) &&
+      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })),
+  );
+  const [first] = others;
+  if (first === undefined) return;
+  if (!isMeant) {
+    throw new AlreadyExistsError(
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(first)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+    );
+  }
+  await removeRows(others, entry, tenant);
+  say(
+    `Removed ${others.length === 1 ? "a duplicate" : `${others.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${others.map(describeEntry).join(" | ")}`,
+  );
+}
+
+/** Removes the given rows of one value, each unless it has become something else meanwhile. */
+export async function removeRows(
+  rows: readonly AllowDenyEntryRow[],
+  entry: Pick<AllowDenyEntryInputs, "value" | "entryType">,
+  tenant: Tenant,
+): Promise<void> {
+  for (const { id, list } of rows) {
+    const isStill = (now: AllowDenyEntryRow): boolean =>
+      now.list === list && isAbout(now, naturalKey(entry.entryType, entry.value));
+    await tenant.deleteEntry(id, isStill);
+  }
 }
 
 /** What tells an entry from those of other tenants: an id alone does not, since two may number theirs alike. */
@@ -68,7 +121,8 @@ async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<
     created = await tenant.createEntry({
       list: inputs.list,
       entry_type: inputs.entryType,
-      value: inputs.value,
+      // Another spelling would be another row where the service compares values literally.
+      value: canonicalValue(inputs.value),
       verdict_scope: inputs.verdictScope,
       ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
     });
@@ -88,15 +142,18 @@ async function asDeclaredOf(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow> {
-  const twins = twinsOf(found, await context.tenant.entriesOfValue(inputs));
+  const twins = duplicatesOf(found, await context.tenant.entriesOfValue(inputs));
   if (twins.length < 2) return found;
   const chosen = twins.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? found;
   sayTwins([[chosen, twins]], describeEntry, context);
   return chosen;
 }
 
-/** The rows that are the same entry as one: of the same value, list and scope. */
-function twinsOf(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
+/** The rows that are the same entry as one, which is among them: of the same value, list and scope. */
+export function duplicatesOf(
+  row: AllowDenyEntryRow,
+  rows: readonly AllowDenyEntryRow[],
+): AllowDenyEntryRow[] {
   return rows.filter((one) => one.list === row.list && one.verdict_scope === row.verdict_scope);
 }
 

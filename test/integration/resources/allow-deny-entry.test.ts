@@ -86,7 +86,7 @@ describe("create", () => {
     });
   });
 
-  it("sends list, type, value, scope and comment, and keeps the value as written", async () => {
+  it("sends the canonical value, and keeps it as written", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider
       .resource("allowDenyEntry")
@@ -107,7 +107,7 @@ describe("create", () => {
     });
     expect(tenant.trace()).toEqual([
       ...READ_BOTH_LISTS,
-      'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"EVIL.Example.","verdict_scope":"global","comment":"Phishing, INC-7"} 201',
+      'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"evil.example","verdict_scope":"global","comment":"Phishing, INC-7"} 201',
     ]);
   });
 
