@@ -10,7 +10,7 @@ import { connect, EXIT, type ExitCode } from "./command-line";
 import { fitted } from "./fitted";
 import { journalToRead } from "./journal-place";
 import { TARGETS_FILE, tenantNamed } from "./tenant-options";
-import { showAndWrite } from "./write-options";
+import { lockFiles, showAndWrite, waiting } from "./write-options";
 
 /**
  * Says what is there and what a change comes to, and makes it as far as the options ask for.
@@ -23,12 +23,20 @@ export async function changeLists(
   confirm?: () => Promise<boolean>,
 ): Promise<ExitCode> {
   const place = await chosenFile(options);
-  const { steps, files, findings, read, ownDomains } = makeListChange(place, change);
-  const tenant = await tellOf(steps, ownDomains, options);
+  const named = [place.file, ...(place.includedBy === undefined ? [] : [place.includedBy])];
+  using locks = options.dryRun ? undefined : await lockFiles(named);
+  let made = makeListChange(place, change);
+  // The service may take its time to answer, and nobody needs to wait for that.
+  locks?.release();
+  const tenant = await tellOf(made.steps, made.ownDomains, options);
+  await locks?.add([...named, ...made.read], waiting);
+  if (locks !== undefined && made.isStale()) made = makeListChange(place, change);
+  const { steps, files, findings, read } = made;
   for (const line of lines(steps, tenant)) console.log(fitted(harmless(line)));
   for (const finding of findings) console.log(fitted(harmless(findingText(finding))));
   if (files.length === 0) console.log("There is nothing to change.");
-  const code = await showAndWrite(files, changeMessage(change, steps), options, confirm);
+  const code = await showAndWrite(files, changeMessage(change, steps), options, { confirm, locks });
+  locks?.release();
   const left = files.length === 0 ? await leftOf(read, options) : [];
   for (const line of left) console.error(harmless(line));
   const isLeft = left.length > 0 || steps.some((step) => step.isLeft);

@@ -6,6 +6,7 @@ import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { standardInput } from "./standard-input";
 import { withHelp } from "./verb-help";
+import { lockFiles } from "./write-options";
 
 /** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
 export function csvCommand(): Command {
@@ -73,11 +74,10 @@ interface ImportOptions {
 
 async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("../files/import-csv.js");
-  const { added, present, different, ignored } = importCsv(
-    table === "-" ? standardInput(MOST_BYTES) : readFileSync(table),
-    to,
-    options,
-  );
+  const bytes = table === "-" ? standardInput(MOST_BYTES) : readFileSync(table);
+  using locks = options.dryRun ? undefined : await lockFiles([to]);
+  const { added, present, different, ignored } = importCsv(bytes, to, options);
+  locks?.release();
   const lines = [`${options.dryRun ? "Would add" : "Added"} ${rows(added.length)} to ${printable(to)}.`];
   if (present.length > 0) lines.push(`Declared already, as the table has them: ${rows(present.length)}.`);
   if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);

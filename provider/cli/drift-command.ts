@@ -1,15 +1,19 @@
 import { Command, Option } from "commander";
 import { ConfigurationError } from "../client/errors";
+import type { FileLocks } from "../files/file-locks";
 import type { Settings } from "../files/settings";
 import type { Drift } from "../gitops/drift";
 import type { Adoptable } from "../gitops/drift-steps";
+import type { KnownLists } from "../plan/desired";
+import type { Observed } from "../plan/observed";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { excerpt, printable, quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { fitted } from "./fitted";
 import { defaultFile } from "./plan-options";
 import { withHelp } from "./verb-help";
-import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+import { lockFiles, showAndWrite, type WriteOptions, waiting, withWriteOptions } from "./write-options";
 
 interface Options extends WriteOptions {
   readonly today?: string;
@@ -77,18 +81,25 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
   const { what, named } = await askedFor(given, options);
   const file = named ?? (await defaultFile());
-  const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
+  const read = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
+  let settings = read();
   const client = connect();
-  let drift: Drift;
+  let known: KnownLists | undefined;
+  let observed: Observed;
   try {
-    const known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
-    drift = driftOf(settings, await observe(client), hostOf(client), known, {
-      ownDomains: readOwnDomainNames(NO_STACK, process.env),
-      accepting: { environment: process.env },
-    });
+    known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
+    observed = await observe(client);
   } finally {
     await client.close();
   }
+  using locks = what === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
+  // The service may have taken its time to answer.
+  if (locks !== undefined) settings = read();
+  await locks?.add(settings.files, waiting);
+  const drift: Drift = driftOf(settings, observed, hostOf(client), known, {
+    ownDomains: readOwnDomainNames(NO_STACK, process.env),
+    accepting: { environment: process.env },
+  });
   const { driftJson } = await import("../gitops/drift-schema.js");
   if (options.markdown !== undefined) writeOutput(options.markdown, driftMarkdown(drift), "drift");
   if (options.json !== undefined) writeOutput(options.json, driftJson(drift), "drift");
@@ -103,7 +114,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
     console.log(revertCommands(drift, up.join(" ")).join("\n"));
   }
   if (what === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return await adoptInto(settings, drift, what, options);
+  return await adoptInto(settings, drift, what, options, locks);
 }
 
 /** What is to be adopted, and the file that is meant. */
@@ -144,6 +155,7 @@ async function adoptInto(
   drift: Drift,
   what: readonly Adoptable[],
   options: Options,
+  locks: FileLocks | undefined,
 ): Promise<ExitCode> {
   const { findingText } = await import("../files/finding.js");
   const { readerFrom } = await import("../files/read-source.js");
@@ -158,7 +170,7 @@ async function adoptInto(
   };
   // What else is printed may be for a program.
   const show = options.format === "text" ? console.log : console.error;
-  const code = await showAndWrite(files, adoptMessage(adopted), options, undefined, show);
+  const code = await showAndWrite(files, adoptMessage(adopted), options, { show, locks });
   if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
   sayAll(adopted.flatMap((step) => (step.lost === undefined ? [] : [`${stepName(step)}: ${step.lost}.`])));
   sayAll(findings.map(findingText));

@@ -9,6 +9,7 @@ import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { withHelp } from "./verb-help";
+import { lockFiles } from "./write-options";
 
 /**
  * `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing;
@@ -115,17 +116,22 @@ async function settingsFiles(
 ): Promise<Write> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../gitops/export.js");
   const { writeFolder } = await import("../files/write-settings.js");
-  const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
-  if (there.length > 0 && !force) {
+  const assertNothingThere = (): string[] => {
+    const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
+    if (there.length === 0 || force) return there;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
       `${quote(to, 300)} has ${there.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
     );
-  }
+  };
+  assertNothingThere();
   return async (observed, client) => {
     const { host } = new URL(client.baseUrl);
     const exported = exportSettings(observed, { host, ownDomains, includeAutomatic });
+    using locks = await lockFiles([join(to, SETTINGS_FILE)]);
+    const there = assertNothingThere();
     writeFolder(to, exported.files);
+    locks.release();
 
     const { files, entries, vips, risky, automatic, left } = exported;
     const stale = there.filter((name) => !files.has(name));
@@ -157,12 +163,14 @@ async function importFile(
 ): Promise<Write> {
   const made = await import("../gitops/export-import-file.js");
   const { writeFolder } = await import("../files/write-settings.js");
-  if (existsSync(file) && !force) {
+  const assertNotThere = (): void => {
+    if (!existsSync(file) || force) return;
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",
       `${quote(file, 300)} is there already, and nothing was written. Give another name, or --force to write over it.`,
     );
-  }
+  };
+  assertNotThere();
   return async (observed) => {
     const automaticToo = includeAutomatic && !wholeLists;
     const { text, resources, entries, vips, risky, automatic, left } = made.importFile(observed, {
@@ -170,7 +178,10 @@ async function importFile(
       includeAutomatic: automaticToo,
       wholeLists,
     });
+    using locks = await lockFiles([file]);
+    assertNotThere();
     writeFolder(dirname(file), new Map([[basename(file), text]]));
+    locks.release();
 
     const what = `${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")}`;
     console.log(

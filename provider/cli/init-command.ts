@@ -1,4 +1,4 @@
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { Exported } from "../gitops/export";
 import type { Pipelines } from "../gitops/init";
@@ -6,6 +6,7 @@ import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { withHelp } from "./verb-help";
+import { lockFiles } from "./write-options";
 
 /**
  * `email-security init FOLDER`: writes a repository in which a team keeps a tenant's settings, and says what comes next.
@@ -47,7 +48,9 @@ async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
   const { ci, fromTenant = false, name = basename(resolve(folder)) } = options;
   const { initRepository } = await import("../gitops/init.js");
   const exported = fromTenant ? await exportTenant() : undefined;
+  using locks = await lockFiles([join(folder, "README.md")]);
   const files = await initRepository({ folder, name, ci, ...(exported && { exported: exported.files }) });
+  locks.release();
   console.log(harmless(farewell(folder, name, files, fromTenant)));
   if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
     console.error(

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { fitted } from "./fitted";
 import { defaultFile, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
+import { lockFiles, waiting } from "./write-options";
 
 /**
  * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
@@ -79,7 +80,9 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   const file = given ?? (await defaultFile());
   const { changeFiles, patchOf } = await import("../files/change-files.js");
   const { readerFrom } = await import("../files/read-source.js");
-  const { suggestions: all, summary, settings } = await suggestFor(file, options);
+  const found = await suggestFor(file, options);
+  using locks = found.locks;
+  const { suggestions: all, summary, settings } = found;
   // More than a person looks through in one pull request.
   const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
   const edits = suggestions.flatMap((one) => one.edits);
@@ -95,24 +98,29 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
     }
   }
   if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
-  const { writeSettings } = await import("../files/write-settings.js");
-  for (const { file: name, after } of changed) {
-    writeSettings(name, after);
-    console.error(`Wrote ${printable(name)}.`);
-  }
+  const { writeChange } = await import("../gitops/write-change.js");
+  const { files: written } = await writeChange(changed, NO_MESSAGE, {}, locks);
+  for (const name of written) console.error(`Wrote ${printable(name)}.`);
   return suggestions.length === all.length ? EXIT.clean : EXIT.changes;
 }
+
+/** It is never committed. */
+const NO_MESSAGE = { title: "", body: "", branch: "" };
 
 async function suggestFor(file: string, options: SuggestCommandOptions) {
   const { readSettings } = await import("../files/read-settings.js");
   const { suggest } = await import("../gitops/suggest.js");
   const { askTenant } = await import("./asked-tenant.js");
-  const settings = readSettings(file);
+  let settings = readSettings(file);
   const { observed, base } = await askTenant(options);
+  const locks = options.write === undefined ? undefined : await lockFiles(settings.files);
+  // The service may have taken its time to answer.
+  if (locks !== undefined) settings = readSettings(file);
+  await locks?.add(settings.files, waiting);
   const suggestions = suggest(settings, observed, base).filter(
     ({ kind }) => options.only?.includes(kind) ?? true,
   );
-  return { suggestions, summary: base.summary, settings };
+  return { suggestions, summary: base.summary, settings, locks };
 }
 
 function report(

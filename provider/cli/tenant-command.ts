@@ -11,7 +11,7 @@ import { type JournalOptions, journalToRead, withJournal } from "./journal-place
 import { several, TARGETS_FILE } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
 import { withHelp } from "./verb-help";
-import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
 /** `email-security tenant`: tenants that come to tenants.yaml, and go. */
 export function tenantCommand(): Command {
@@ -104,16 +104,23 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const today = new Date().toISOString().slice(0, 10);
   const asked = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
   const ownDomains = await ownDomainsIn(options);
-  const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
-  const { target, others, services } = placed;
-  const { read: standing, unread } = standingTenants(others, today);
-  const baseline = baselineFor(target, named, standing, unread, today);
-  await refuseSameKey(target, others, process.env);
+  const place = async () => {
+    const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
+    const { target, others, services } = placed;
+    const { read: standing, unread } = standingTenants(others, today);
+    const baseline = baselineFor(target, named, standing, unread, today);
+    await refuseSameKey(target, others, process.env);
+    return { placed, target, services, standing, unread, baseline };
+  };
+  const first = await place();
   const { observed, host } = await askNamed(
-    { target, services },
+    { target: first.target, services: first.services },
     await journalToRead(options.database),
     async (client) => ({ observed: await observe(client), host: hostOf(client) }),
   );
+  using locks = options.dryRun ? undefined : await lockFiles([file, first.target.settings]);
+  // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
+  const { placed, target, standing, unread, baseline } = locks === undefined ? first : await place();
   const { baseline: _baseline, ...said } = options;
   const facts = { ...factsOf(said) };
   const beside = options.beside ?? [];
@@ -141,7 +148,7 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
       : `A first rollout would change ${counted(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
     branch: `tenant-${name}`,
   };
-  const code = await showAndWrite(files, message, options, undefined, undefined, shown);
+  const code = await showAndWrite(files, message, options, { shown, locks });
   if (!options.dryRun) {
     console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
   }

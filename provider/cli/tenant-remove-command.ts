@@ -9,7 +9,7 @@ import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-li
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { withHelp } from "./verb-help";
-import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
@@ -53,7 +53,7 @@ export function tenantRemoveCommand(): Command {
 async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   const { withoutTenant } = await import("../rollout/tenants/remove-tenant.js");
   const today = new Date().toISOString().slice(0, 10);
-  const removed = await withoutTenant(options.targets, name, today);
+  let removed = await withoutTenant(options.targets, name, today);
   const isGoing = options.destroy || options.forgetStack;
   if (isGoing) refuseTogether(name, options);
   await refuseOpen(removed, options);
@@ -61,6 +61,9 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
     const code = await letStackGo(removed, options, today);
     if (code !== EXIT.clean) return code;
   }
+  using locks = options.dryRun ? undefined : await lockFiles(removed.files.map(({ file }) => file));
+  const { isStale } = await import("../gitops/write-change.js");
+  if (removed.files.some(isStale)) removed = await withoutTenant(options.targets, name, today);
   const told = isGoing ? [] : await toldOfStack(removed);
   for (const line of [...removed.told, ...told]) console.log(harmless(line));
   const message = {
@@ -70,7 +73,7 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   };
   // What a settings file held that is removed is in git.
   const shown = options.dryRun ? removed.files : removed.files.filter(({ does }) => does === undefined);
-  return await showAndWrite(removed.files, message, options, undefined, undefined, shown);
+  return await showAndWrite(removed.files, message, options, { shown, locks });
 }
 
 function refuseTogether(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import type { ChangedFile } from "../files/change-files";
+import type { FileLocks, LockWait } from "../files/file-locks";
 import type { ChangeMessage } from "../gitops/commit-change";
-import { harmless } from "../settings/text";
+import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode } from "./command-line";
 
 /** How far a verb takes its change of settings files. */
@@ -29,27 +30,52 @@ export const WRITE_EXITS = {
   2: "with --pr: all is pushed, and a person is to open it for review",
 } as const;
 
+/** How a change is shown and confirmed. */
+export interface ShowOptions {
+  /**
+   * Asked once it is shown, where a person is to say yes first. Meanwhile no lock is held, and a file that changes meanwhile is left alone.
+   */
+  readonly confirm?: (() => Promise<boolean>) | undefined;
+  /** Takes what is shown. Default: standard output. */
+  readonly show?: (text: string) => void;
+  /** The files of which the change is shown. Default: all. */
+  readonly shown?: readonly ChangedFile[];
+  /** Those that have been held since the files were read. */
+  readonly locks?: FileLocks | undefined;
+}
+
+/** Takes the locks of files that are about to be changed, and says whom it waits for. */
+export async function lockFiles(files: readonly string[]): Promise<FileLocks> {
+  const { FileLocks } = await import("../files/file-locks.js");
+  return await FileLocks.acquire(files, waiting);
+}
+
+/** Says whom a command waits for. */
+export const waiting: LockWait = {
+  onWait: (holder) =>
+    console.error(`Waiting for ${printable(holder)}, which is changing the same files or repository.`),
+};
+
 /**
  * Shows a change, and takes it as far as the options ask for.
  *
- * @param confirm asked once it is shown, where a person is to say yes first.
- * @param show takes what is shown. Default: standard output.
- * @param shown the files of which the change is shown. Default: all.
+ * @throws as {@link writeChange} does.
  */
 export async function showAndWrite(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   options: WriteOptions,
-  confirm?: () => Promise<boolean>,
-  show: (text: string) => void = console.log,
-  shown: readonly ChangedFile[] = files,
+  { confirm, show = console.log, shown = files, locks }: ShowOptions = {},
 ): Promise<ExitCode> {
   const { diffOf, isAllDone, writeChange, writtenLines } = await import("../gitops/write-change.js");
   // What the files hold goes to a terminal here.
   if (shown.length > 0) show(harmless(diffOf(shown)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;
-  if (confirm !== undefined && !(await confirm())) return EXIT.error;
-  const written = await writeChange(files, message, options);
+  if (confirm !== undefined) {
+    locks?.release();
+    if (!(await confirm())) return EXIT.error;
+  }
+  const written = await writeChange(files, message, options, locks);
   for (const line of writtenLines(written)) console.error(line);
   return isAllDone(written) ? EXIT.clean : EXIT.changes;
 }

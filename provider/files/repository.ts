@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 
 /** The git repository that a folder is in: its top folder; undefined where it is in none. */
@@ -6,6 +6,42 @@ export function repositoryOf(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;
     if (dirname(at) === at) return undefined;
+  }
+}
+
+/**
+ * The git repository that keeps a file, whatever the working directory is: a submodule or a nested repository is one of its own, and a
+ * link is where it leads to.
+ */
+export function repositoryOfFile(file: string): string | undefined {
+  return repositoryOf(dirname(realPath(resolve(file))));
+}
+
+/** A file's path as git names it in a repository, whose top directory this is. */
+export function pathInRepository(repository: string, file: string): string {
+  return relative(realPath(repository), realPath(resolve(file)))
+    .split(sep)
+    .join("/");
+}
+
+/**
+ * The directory in which git keeps what all working trees of a repository share.
+ *
+ * @param repository its top directory.
+ */
+export function gitDirectoryOf(repository: string): string | undefined {
+  try {
+    const place = join(repository, ".git");
+    // Of a submodule, or another working tree, it is a file that names the directory.
+    const [, named] = statSync(place).isDirectory()
+      ? []
+      : (/^gitdir: (.*\S)\s*$/m.exec(readFileSync(place, "utf8")) ?? []);
+    const own = named === undefined ? place : resolve(repository, named);
+    const shared = join(own, "commondir");
+    const directory = existsSync(shared) ? resolve(own, readFileSync(shared, "utf8").trim()) : own;
+    return statSync(directory).isDirectory() ? realpathSync(directory) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,16 +1,19 @@
 import { randomBytes } from "node:crypto";
 import {
+  accessSync,
   closeSync,
   constants,
   copyFileSync,
   existsSync,
   fchmodSync,
+  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -19,8 +22,8 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 
 /**
- * Writes a file whole or not at all: beside it first, then in its place. Its mode stays; a link stays a link, and what
- * it points to is written.
+ * Writes a file whole or not at all: beside it first, then in its place. Its mode stays, and its owner where that is possible; a link
+ * stays a link, and what it points to is written. A read-only file, or one in a read-only directory, is left alone.
  *
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when the folder or the file can't be written; the file is as it was.
  */
@@ -28,8 +31,9 @@ export function writeSettings(path: string, text: string): void {
   let temporary: string | undefined;
   try {
     const target = realPath(path);
+    assertNotReadOnly(target);
     temporary = beside(target);
-    writeNew(temporary, text, modeOf(target));
+    writeNew(temporary, text, statSync(target, { throwIfNoEntry: false }));
     renameSync(temporary, target);
   } catch (error) {
     if (temporary !== undefined) rmSync(temporary, { force: true });
@@ -46,6 +50,7 @@ export function writeSettings(path: string, text: string): void {
 export function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
   let made: string | undefined;
   try {
+    assertNotReadOnly(folder);
     made = mkdirSync(folder, { recursive: true });
     writeEach(new Map([...files].map(([name, text]) => [join(folder, name), text])));
   } catch (error) {
@@ -64,6 +69,7 @@ export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
   const made: string[] = [];
   try {
     for (const [path, text] of files) {
+      assertNotReadOnly(text === undefined ? path : realPath(path));
       const folder = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
       if (folder !== undefined) made.push(folder);
     }
@@ -84,7 +90,8 @@ function writeEach(files: ReadonlyMap<string, string | undefined>): void {
       const isGone = text === undefined;
       const step: Step = { target, temporary: beside(target), backup: beside(target), isGone, isDone: false };
       steps.push(step);
-      if (text !== undefined) writeNew(step.temporary, text, modeOf(target));
+      assertNotReadOnly(target);
+      if (text !== undefined) writeNew(step.temporary, text, statSync(target, { throwIfNoEntry: false }));
       if (existsSync(target)) copyFileSync(target, step.backup, constants.COPYFILE_EXCL);
     }
     for (const step of steps) {
@@ -125,12 +132,15 @@ function beside(target: string): string {
   return join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
-/** @param mode Default: for this user alone, since it holds what a tenant has; git keeps nothing of that. */
-function writeNew(path: string, text: string, mode: number | undefined): void {
+/** @param replaced whose mode and owner it gets. Default: for this user alone, since it holds what a tenant has; git keeps nothing of that. */
+function writeNew(path: string, text: string, replaced: Stats | undefined): void {
   const file = openSync(path, "wx", 0o600);
   try {
     writeFileSync(file, text);
-    if (mode !== undefined) fchmodSync(file, mode);
+    if (replaced !== undefined) {
+      keepOwner(file, replaced);
+      fchmodSync(file, replaced.mode);
+    }
     fsyncSync(file);
   } finally {
     closeSync(file);
@@ -146,8 +156,56 @@ function realPath(path: string): string {
   }
 }
 
-function modeOf(path: string): number | undefined {
-  return statSync(path, { throwIfNoEntry: false })?.mode;
+/** Who runs this may not give files away; the group may be one of theirs. */
+function keepOwner(file: number, { uid, gid }: Stats): void {
+  for (const owner of [uid, -1]) {
+    try {
+      fchownSync(file, owner, gid);
+      return;
+    } catch {
+      // Then it is whoever's that writes it.
+    }
+  }
+}
+
+/**
+ * A rename would replace a file whatever its mode says, and nothing is denied to root.
+ *
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when a file, or the directory that it is in, is read-only.
+ */
+export function assertWritable(path: string): void {
+  try {
+    assertNotReadOnly(realPath(path));
+  } catch (error) {
+    throw notWritten(path, error);
+  }
+}
+
+function assertNotReadOnly(target: string): void {
+  const stat = statSync(target, { throwIfNoEntry: false });
+  if (stat !== undefined) assertMode(target, stat);
+  if (stat?.isDirectory()) return;
+  let directory = dirname(target);
+  // One that is missing is made in the nearest one that is there.
+  while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
+  const parent = statSync(directory, { throwIfNoEntry: false });
+  if (parent?.isDirectory()) assertMode(directory, parent);
+}
+
+function assertMode(path: string, stat: Stats): void {
+  const kind = stat.isDirectory() ? "directory" : "file";
+  const isRoot = process.getuid?.() === 0;
+  try {
+    accessSync(path, constants.W_OK);
+    if (!isRoot || (stat.mode & constants.S_IWUSR) !== 0) return;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EACCES" && code !== "EPERM") throw error;
+  }
+  const mode = (stat.mode & 0o7777).toString(8).padStart(4, "0");
+  throw new Error(
+    `the ${kind} ${quote(path, 300)} is read-only (mode ${mode}); if the change is meant, make it writable first, for example with \`chmod u+w\``,
+  );
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { dirname, relative, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { afterwards, type ChangedFile } from "../files/change-files";
-import { realPath, repositoryOf } from "../files/repository";
+import { pathInRepository, repositoryOfFile } from "../files/repository";
 import { writeAll } from "../files/write-settings";
 import { excerpt, quote } from "../settings/text";
 import { GitError, type Programs, programsIn } from "./git";
@@ -38,11 +38,7 @@ export interface Commit {
 export async function commitChange(files: readonly ChangedFile[], message: ChangeMessage): Promise<Commit> {
   const repository = repositoryOfAll(files);
   const programs = programsIn(repository);
-  const paths = files.map(({ file }) =>
-    relative(repository, realPath(resolve(file)))
-      .split(sep)
-      .join("/"),
-  );
+  const paths = files.map(({ file }) => pathInRepository(repository, file));
   await refuseUnfinished(programs, repository);
   await refuseUncommitted(programs, paths);
   const before = await headOf(programs);
@@ -95,7 +91,7 @@ function literal(paths: readonly string[]): string[] {
 }
 
 function repositoryOfAll(files: readonly ChangedFile[]): string {
-  const repositories = new Set(files.map(({ file }) => repositoryOf(dirname(realPath(resolve(file)))) ?? ""));
+  const repositories = new Set(files.map(({ file }) => repositoryOfFile(file) ?? ""));
   const [repository = "", another] = repositories;
   if (another !== undefined)
     throw new GitError("The files are in several git repositories; commit them by hand.");

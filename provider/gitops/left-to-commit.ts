@@ -1,5 +1,4 @@
-import { dirname, relative, resolve, sep } from "node:path";
-import { realPath, repositoryOf } from "../files/repository";
+import { pathInRepository, repositoryOfFile } from "../files/repository";
 import { excerpt, printable } from "../settings/text";
 import { BRANCHES } from "./commit-change";
 import { programsIn } from "./git";
@@ -13,14 +12,10 @@ import { programsIn } from "./git";
  */
 export async function leftToCommit(files: readonly string[], isPushed: boolean): Promise<string[]> {
   const [first = "."] = files;
-  const repository = repositoryOf(dirname(realPath(resolve(first))));
+  const repository = repositoryOfFile(first);
   if (repository === undefined) return [];
   const { git } = programsIn(repository);
-  const paths = files.map((file) =>
-    relative(repository, realPath(resolve(file)))
-      .split(sep)
-      .join("/"),
-  );
+  const paths = files.map((file) => pathInRepository(repository, file));
   // A file of another repository is none that was asked to be committed here.
   const own = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
   const { stdout } = await git(["status", "--porcelain=v1", "-z", "--ignored", "--no-renames", "--", ...own]);

@@ -1,9 +1,10 @@
 import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
 import { afterwards, type ChangedFile, patchOf } from "../files/change-files";
+import { FileLocks } from "../files/file-locks";
 import { readerFrom } from "../files/read-source";
 import { repositoryOf } from "../files/repository";
-import { writeAll } from "../files/write-settings";
+import { assertWritable, writeAll } from "../files/write-settings";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 import { BRANCHES, type ChangeMessage, type Commit, commitChange } from "./commit-change";
@@ -30,32 +31,47 @@ export interface WrittenChange {
  * Writes changed settings files, all or none; and commits them on a branch of their own, and has that reviewed, where it is asked
  * for. What was changed by somebody else since it was read is left alone.
  *
+ * @param locks those that the caller has held since it read the files; they are released before anything is pushed. Default: they are
+ * taken here.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when a file can't be written, or is not as it was read.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) when another process is changing the files.
  * @throws {GitError} (`ERR_GIT`) as {@link commitChange} and {@link openPullRequest} do.
  */
 export async function writeChange(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   { commit = false, pr = false }: WriteWay = {},
+  locks: FileLocks = new FileLocks(),
 ): Promise<WrittenChange> {
   const names = files.map(({ file }) => file);
   const gone = files.flatMap(({ file, does }) => (does === "remove" ? [file] : []));
   const done = gone.length === 0 ? { files: names } : { files: names, removed: gone };
   if (files.length === 0) return done;
-  for (const { file, before, does } of files) {
-    if (does === "make" ? !isThere(file) : readerFrom(file)(file) === before) continue;
+  using held = locks;
+  await held.add(names);
+  const stale = files.find(isStale);
+  if (stale !== undefined) {
     throw new EmailSecurityError(
       "ERR_SETTINGS_WRITE",
-      `${quote(file, 300)} was changed by somebody else meanwhile, and was left alone; run it again`,
+      `${quote(stale.file, 300)} was changed by somebody else meanwhile, and was left alone; run it again`,
     );
   }
   if (!commit && !pr) {
     writeAll(afterwards(files));
     return done;
   }
+  for (const file of names) assertWritable(file);
   const made = await commitChange(files, message);
+  // A push may take long, and is of this commit's branch alone.
+  held.release();
   if (!pr) return { ...done, commit: made };
   return { ...done, commit: made, pullRequest: await openPullRequest(made, message) };
+}
+
+/** Whether a file is no longer as it was when its change was computed. */
+export function isStale({ file, before, does }: ChangedFile): boolean {
+  if (does === "make") return isThere(file);
+  return !isThere(file) || readerFrom(file)(file) !== before;
 }
 
 /** Whether a path is taken, by whatever. */

@@ -56,7 +56,8 @@ export const FILE_ERRORS = {
       "the clone is shallow, or lacks the branch that a change is compared with",
     ],
     remedies: [
-      "Mend what git says, and run it again; of a commit that is there already, `git push` is enough.",
+      "Fix what git says, and run it again.",
+      "If the commit was made and only the push failed, run the `git push` command that the message shows.",
     ],
     next: "email-security lint",
   },
@@ -77,12 +78,28 @@ export const FILE_ERRORS = {
     example:
       "\"file/settings.yaml\" can't be written, and is as it was: ENOTDIR: not a directory, lstat '/home/ci/acme/file/settings.yaml'",
     causes: [
-      "the folder or the file is read-only, or another user's",
+      "the directory or the file is read-only, or another user's",
+      "another program changed the file meanwhile",
       "the disk is full",
       "a folder has the name of the file",
     ],
     remedies: ["Mend what the system's words name."],
     next: "ls -ld settings",
+  },
+  ERR_SETTINGS_LOCKED: {
+    means: "Another process is changing the same files or the same git repository. Nothing was written.",
+    example:
+      '"settings.yaml" is being changed by process 4711, which did not finish within 60 s; nothing was written. Wait until that process has ended, or end it, and run this again.',
+    causes: [
+      "a commit whose hooks take long, or wait for somebody",
+      "a command that was suspended, as by Ctrl-Z",
+      "a holder on another machine that shares the directory and was killed less than a minute ago",
+    ],
+    remedies: [
+      "Wait until the process that the message names has ended, and run the command again.",
+      "If that process hangs, end it. Its lock needs no cleaning up: the next command takes it over.",
+    ],
+    next: "email-security lint",
   },
   ERR_NO_SETTINGS: {
     means: "There is no settings file where one is looked for: `settings.yaml`, or the folder `settings`.",

@@ -33,6 +33,8 @@ export interface MadeChange {
   readonly read: readonly string[];
   /** By which these tell the tenant from another. */
   readonly ownDomains: readonly string[];
+  /** Whether one of the files that it was computed from has changed since. */
+  readonly isStale: () => boolean;
 }
 
 /**
@@ -46,7 +48,10 @@ export function makeListChange(
   { file, includedBy, tenants = [], today }: ChangePlace,
   change: ListChange,
 ): MadeChange {
-  const readFile = remembering(readerFrom(includedBy ?? file));
+  const fromDisk = readerFrom(includedBy ?? file);
+  const texts = new Map<string, string>();
+  const readFile = remembering(fromDisk, texts);
+  const isStale = (): boolean => [...texts].some(([path, text]) => !holdsText(path, text, fromDisk));
   const readYaml = readingOnce();
   const options = { readFile, readYaml, ...(today === undefined ? {} : { today }) };
   // What is wrong with all together is told of the files as they would be.
@@ -56,7 +61,7 @@ export function makeListChange(
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
   const files = editFiles(edits, readFile, readYaml);
-  if (files.length === 0) return { steps, files, findings: [], read: settings.files, ownDomains };
+  if (files.length === 0) return { steps, files, findings: [], read: settings.files, ownDomains, isStale };
   const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
   const isChanged = changedBy(steps);
@@ -73,7 +78,7 @@ export function makeListChange(
     [...new Set(including)].flatMap((one) => newErrors(one, files, options, after)),
     wayOut,
   );
-  return { steps, files, findings, read: settings.files, ownDomains };
+  return { steps, files, findings, read: settings.files, ownDomains, isStale };
 }
 
 /** Which findings are about what is changed. */
@@ -167,11 +172,21 @@ function hasSection(
 }
 
 /** What is worked out rests on one reading of each file. */
-function remembering(readFile: (path: string) => string): (path: string) => string {
-  const texts = new Map<string, string>();
+function remembering(
+  readFile: (path: string) => string,
+  texts: Map<string, string>,
+): (path: string) => string {
   return (path) => {
     const text = texts.get(path) ?? readFile(path);
     texts.set(path, text);
     return text;
   };
+}
+
+function holdsText(path: string, text: string, readFile: (path: string) => string): boolean {
+  try {
+    return readFile(path) === text;
+  } catch {
+    return false;
+  }
 }

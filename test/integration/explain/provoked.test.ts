@@ -7,6 +7,7 @@ import { SettingsClient } from "../../../provider/client";
 import { RunCancelled } from "../../../provider/client/permits";
 import { ensureEngine } from "../../../provider/engine";
 import { editSettings } from "../../../provider/files/edit";
+import { FileLocks } from "../../../provider/files/file-locks";
 import { exportSettings } from "../../../provider/gitops/export";
 import { observe } from "../../../provider/plan/observed";
 import { ProviderService } from "../../../provider/plugin/provider-service";
@@ -162,6 +163,16 @@ const PROVOKED: Provocations<QuickCode> = {
     thrown(() =>
       editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }]),
     ),
+  ERR_SETTINGS_LOCKED: async (folder) => {
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      using _held = await FileLocks.acquire(["settings.yaml"]);
+      return await thrown(() => FileLocks.acquire(["settings.yaml"], { timeoutMs: 0 }));
+    } finally {
+      process.chdir(before);
+    }
+  },
   ERR_EXPORT: () =>
     thrown(async () =>
       exportSettings(await observe(acme), {

@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { tmpdir, userInfo } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { acquireLock, LockTimeout } from "../engine/lock";
+import { openOwnFolder } from "../machine/own-folder";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { printable, quote } from "../settings/text";
+import { gitDirectoryOf, realPath, repositoryOfFile } from "./repository";
+
+/** How long to wait for another process. */
+export interface LockWait {
+  /** Default: a minute. */
+  readonly timeoutMs?: number;
+  /** Called once when another process holds a lock, with who that is: `process 4711`. */
+  readonly onWait?: (holder: string) => void;
+}
+
+const TIMEOUT_MS = 60_000;
+const POLL_MS = 50;
+
+/**
+ * Locks that keep two processes from changing the same files, from what one reads to what it writes. All files of a git repository are
+ * one lock, which all its working trees share; elsewhere, all files of a directory are.
+ */
+export class FileLocks implements Disposable {
+  readonly #held = new Map<string, () => void>();
+
+  /**
+   * Takes the locks of some files, in an order that is the same for all processes. Files may be missing yet; two names of one file have
+   * one lock. A lock whose holder was killed is taken over.
+   *
+   * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) when another process holds one for too long.
+   */
+  static async acquire(files: readonly string[], wait: LockWait = {}): Promise<FileLocks> {
+    const locks = new FileLocks();
+    await locks.add(files, wait);
+    return locks;
+  }
+
+  /** Takes the locks of more files, unless they are held already. */
+  async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWait = {}): Promise<void> {
+    const places = new Map(files.map((file) => [lockPlaceOf(file), file]));
+    try {
+      for (const [place, file] of [...places].sort(([one], [other]) => (one < other ? -1 : 1))) {
+        if (this.#held.has(place)) continue;
+        this.#held.set(place, await acquireAt(place, file, { timeoutMs, ...(onWait && { onWait }) }));
+      }
+    } catch (error) {
+      this.release();
+      throw error;
+    }
+  }
+
+  /** Gives the locks back; they can be taken again. */
+  release(): void {
+    for (const release of [...this.#held.values()].reverse()) release();
+    this.#held.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}
+
+/** What a file's lock is of: the directory that git keeps for its repository, else its own directory. */
+function lockPlaceOf(file: string): string {
+  const repository = repositoryOfFile(file);
+  const shared = repository === undefined ? undefined : gitDirectoryOf(repository);
+  return shared ?? dirname(realPath(resolve(file)));
+}
+
+async function acquireAt(
+  place: string,
+  file: string,
+  wait: Pick<LockWait, "onWait"> & { readonly timeoutMs: number },
+): Promise<() => void> {
+  const options = { ...wait, pollMs: POLL_MS };
+  try {
+    const repository = repositoryOfFile(file);
+    if (repository !== undefined && gitDirectoryOf(repository) === place) {
+      try {
+        return await acquireLock(join(place, "email-security.lock"), options);
+      } catch (error) {
+        // A repository that another user keeps, or on a disk that is read-only.
+        if (!isRefused(error)) throw error;
+      }
+    }
+    return await acquireOutside(place, options);
+  } catch (error) {
+    if (!(error instanceof LockTimeout)) throw error;
+    throw new EmailSecurityError(
+      "ERR_SETTINGS_LOCKED",
+      `${quote(file, 300)} is being changed by ${printable(error.holder)}, which did not finish within ${Math.round(wait.timeoutMs / 1_000)} s; nothing was written. Wait until that process has ended, or end it, and run this again.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Among this user's temporary files, so that nothing appears beside the file. */
+async function acquireOutside(
+  place: string,
+  options: Parameters<typeof acquireLock>[1],
+): Promise<() => void> {
+  const name = `email-security-locks-${process.getuid?.() ?? userInfo().username}`;
+  const directory = openOwnFolder({ parent: tmpdir(), name });
+  try {
+    const key = createHash("sha256").update(place).digest("hex").slice(0, 32);
+    const release = await acquireLock(join(directory.path, `${key}.lock`), options);
+    return () => {
+      release();
+      directory[Symbol.dispose]();
+    };
+  } catch (error) {
+    directory[Symbol.dispose]();
+    throw error;
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return ["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
