@@ -58,7 +58,7 @@ export class Journal extends JournalReader {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "INSERT INTO rollouts (id, state, spec, digest, stop_requested, events, created_at) VALUES ($1, 'planned', $2, '', 0, 0, $3)",
-        [id, JSON.stringify(spec), now],
+        [id, JSON.stringify(spec), await afterEarlierRollouts(transaction, "created_at", now)],
       );
       for (const [position, { name }] of spec.waves.entries()) {
         await transaction.query(
@@ -146,7 +146,7 @@ export class Journal extends JournalReader {
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
-        [id, until ?? null, now, retry ? 1 : 0],
+        [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0],
       );
       await this.#tell(transaction, id, {
         kind: "started",
@@ -371,7 +371,7 @@ export class Journal extends JournalReader {
   async stop(id: string, reason: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
-        "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = $3 WHERE id = $1",
+        "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = CASE WHEN started_at > $3 THEN started_at ELSE $3 END WHERE id = $1",
         [id, reason, this.#now()],
       );
       await this.#tell(transaction, id, { kind: "stopped", reason });
@@ -382,7 +382,7 @@ export class Journal extends JournalReader {
   async abandon(id: string, reason: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
-        "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, $3) WHERE id = $1",
+        "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
         [id, reason, this.#now()],
       );
       await this.#tell(transaction, id, { kind: "stopped", reason });
@@ -418,7 +418,7 @@ export class Journal extends JournalReader {
   async finishRollout(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
-        "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = $2 WHERE id = $1",
+        "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = CASE WHEN started_at > $2 THEN started_at ELSE $2 END WHERE id = $1",
         [id, this.#now()],
       );
       const { done, unchanged, failed, skipped } = sum((await countsOf(transaction, id)).values());
@@ -497,4 +497,19 @@ async function waveHealth(
     position: Number(position),
     health: health == null ? undefined : parsed(health),
   }));
+}
+
+/**
+ * A time for a new rollout that is later than that of every rollout in the journal. Rollouts are ordered by these times, and the clocks
+ * of two runners differ: by its own clock, a hotfix could seem older than what it fixes.
+ *
+ * @param now milliseconds since 1970, by this machine's clock.
+ */
+async function afterEarlierRollouts(
+  transaction: Queryable,
+  column: "created_at" | "started_at",
+  now: number,
+): Promise<number> {
+  const [row] = await transaction.query(`SELECT MAX(${column}) AS latest FROM rollouts`);
+  return Math.max(now, Number(row?.["latest"] ?? 0) + 1);
 }
