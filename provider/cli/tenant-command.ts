@@ -1,6 +1,9 @@
+import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
+import type { RememberedIdentities } from "../rollout/targets/same-tenant";
+import type { Target } from "../rollout/targets/target";
 import { shellWord } from "../settings/shell-word";
 import { harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -124,7 +127,8 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const { baseline: _baseline, ...said } = options;
   const facts = { ...factsOf(said) };
   const beside = options.beside ?? [];
-  const about = { file, today, host, ownDomains, baseline, facts, beside, standing };
+  const remembered = await rememberedIn(options, file, others);
+  const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
   const added = addTenantTo(placed, observed, about);
   const { stdout } = process;
   const { addedText } = await import("../rollout/tenants/added-text.js");
@@ -153,6 +157,27 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
     console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
   }
   return code === EXIT.clean && !isNothing ? EXIT.changes : code;
+}
+
+/** What the rollouts' journal knows of the tenants that are there, where there is a journal. */
+async function rememberedIn(
+  { database: named }: AddOptions,
+  file: string,
+  others: readonly Target[],
+): Promise<RememberedIdentities> {
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const { rememberedIdentities } = await import("../rollout/journal/remembered-identities.js");
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const place = await journalToRead(named);
+  // To open a journal that doesn't exist would create it.
+  if (others.length === 0 || (place === undefined && !existsSync(DEFAULT_JOURNAL))) return new Map();
+  const log = (line: string): void => console.error(harmless(line));
+  const database = await openDatabase(place ?? DEFAULT_JOURNAL, { log });
+  try {
+    return await rememberedIdentities(database, { project: readTargets(file).project }, others);
+  } finally {
+    await database.close();
+  }
 }
 
 const SHOWN = 20;

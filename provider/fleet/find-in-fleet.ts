@@ -1,5 +1,11 @@
 import type { ReadCache } from "../files/read-settings";
-import { findTenant, readMatching, type TenantPlaces, unreadOf } from "../gitops/find/find-tenant";
+import {
+  findTenant,
+  type MatchingRows,
+  readMatching,
+  type TenantPlaces,
+  unreadOf,
+} from "../gitops/find/find-tenant";
 import type { TenantFound } from "../gitops/find/found";
 import type { Matcher } from "../gitops/find/matcher";
 import type { Reach } from "../rollout/asking/target-client";
@@ -42,10 +48,11 @@ export async function findInFleet(
   };
   if (reach === undefined) for (const target of targets) look(target, undefined);
   else {
-    await readEach(targets, {
+    await readEach<MatchingRows>(targets, {
       reach,
       concurrency,
       refusesSameKeys: true,
+      identity: ({ identity }) => identity,
       read: async (client, _target, { answered }) => await readMatching(client, matcher, answered),
       settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),
     });

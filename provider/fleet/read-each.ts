@@ -4,9 +4,11 @@ import { planEach } from "../rollout/asking/plan-each";
 import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
 import { readKey } from "../rollout/targets/read-key";
 import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
+import { findSameTargets, SameTenantError } from "../rollout/targets/same-tenant";
 import type { Target } from "../rollout/targets/target";
 import { FailureTally } from "../rollout/targets/tolerance";
 import { eachAtOnce } from "../settings/at-once";
+import type { TenantIdentity } from "../settings/tenant-identity";
 
 /** How the tenants of a fleet are read. */
 export interface ReadEachOptions<T> {
@@ -15,6 +17,11 @@ export interface ReadEachOptions<T> {
   readonly concurrency: number;
   /** Whether tenants with one key are told as that, and not read: they are one tenant. Default: false. */
   readonly refusesSameKeys?: boolean;
+  /**
+   * What identifies the tenant in what was read. Tenants of which it is the same are settled with an error, as those with one key:
+   * nobody knows which of the keys is wrong. Default: no tenant is compared.
+   */
+  readonly identity?: (read: T) => TenantIdentity;
   /** Reads one; what it answers is all that is kept of the tenant. */
   readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
   /** Told of each tenant once: what was read of it, or why that could not be. */
@@ -34,7 +41,7 @@ export type Reading<T> =
  */
 export async function readEach<T>(
   targets: readonly Target[],
-  { reach, concurrency, refusesSameKeys = false, read, settled }: ReadEachOptions<T>,
+  { reach, concurrency, refusesSameKeys = false, identity, read, settled }: ReadEachOptions<T>,
 ): Promise<void> {
   checkReach(reach.environment, targets);
   const keys = new Map<Target, string>();
@@ -54,6 +61,7 @@ export async function readEach<T>(
   }
   const asked = [...keys.keys()];
   const keyOf = (target: Target): string => keys.get(target) ?? "";
+  const reads = new Map<Target, T>();
   await planEach<{ readonly read: T }>(asked, {
     addresses: new AddressHealth({
       look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
@@ -74,8 +82,20 @@ export async function readEach<T>(
       ),
     }),
     settled: (target, { plan, error }) => {
-      settled(target, plan ?? { error });
+      // Only once all are read it is known that none is another.
+      if (plan === undefined || identity === undefined) settled(target, plan ?? { error });
+      else reads.set(target, plan.read);
       return Promise.resolve();
     },
   });
+  if (identity === undefined) return;
+  const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
+  for (const group of findSameTargets(identities)) {
+    const error = new SameTenantError([group]);
+    for (const { target } of group) {
+      reads.delete(target);
+      settled(target, { error });
+    }
+  }
+  for (const [target, one] of reads) settled(target, { read: one });
 }

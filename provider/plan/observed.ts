@@ -4,6 +4,7 @@ import { keyOfRow } from "../resources/lifecycle/entry-match";
 import { LISTS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { keyOfVip } from "../settings/keyed-list";
+import { identityOf, type TenantIdentity } from "../settings/tenant-identity";
 import { rowThatCounts } from "../tenant";
 
 /** What a tenant holds, as it was read, by the keys of a keyed list. */
@@ -48,6 +49,11 @@ export async function observe(
     throw await causeAmong(readings, error);
   });
   return observedFrom(at, entryRows.flat(), vipRows);
+}
+
+/** What identifies the tenant that was read. @param baseUrl of the service. */
+export function identityOfObserved(baseUrl: string, { rows, vips }: Observed): TenantIdentity {
+  return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email) });
 }
 
 /** Why readings failed: what was not sent any more, as others had failed, failed of these. */

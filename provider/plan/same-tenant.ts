@@ -107,6 +107,29 @@ export function otherTenantTold(
   return guard(strangersSign(people), ADD_OWN_DOMAIN).message;
 }
 
+/**
+ * Asserts that a tenant which holds exactly what its files declare is theirs: tenants that share a baseline may all hold that.
+ *
+ * @param fingerprint of the people that the last rollout saw.
+ * @throws {OtherTenantError} that says whose people were read instead.
+ */
+export function assertOwnPeople(
+  observed: Observed,
+  { ownDomains, hasVips }: { readonly ownDomains: readonly string[]; readonly hasVips: boolean },
+  fingerprint: string | undefined,
+  { environment, name }: Accepting,
+): void {
+  const people = peopleSeen(observed, []);
+  if (areStrangers(people, new OwnDomains(ownDomains))) {
+    throw new OtherTenantError(guard(strangersSign(people), ADD_OWN_DOMAIN).message);
+  }
+  // Declared VIPs that are there belong to no other tenant.
+  if (hasVips || fingerprint === undefined || acceptsEmptyTenant(environment, name)) return;
+  if (strangersAmong([fingerprint], people).length === 0) return;
+  const way = acceptingIt("where its people have other domains now", environment, name);
+  throw new OtherTenantError(guard(otherPeopleSign(people), way).message);
+}
+
 /** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */
 function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
   return lists.some(

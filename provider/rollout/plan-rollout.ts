@@ -5,6 +5,7 @@ import type { Guard, Plan } from "../plan/plan";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
+import type { TenantIdentity } from "../settings/tenant-identity";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth, type Asking, isOfAddress } from "./asking/address-health";
 import { planEach } from "./asking/plan-each";
@@ -31,6 +32,7 @@ import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
+import { findSameTargets, type RememberedIdentities, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
@@ -53,6 +55,8 @@ export interface PlanRolloutOptions {
   readonly files?: PackedFiles;
   /** How each tenant is planned. Default: by its settings file. */
   readonly planTenant?: PlanTenant;
+  /** Reads what earlier rollouts know of the tenants of the targets file that this one leaves out. Default: there are none. */
+  readonly remembered?: () => Promise<RememberedIdentities>;
   /** Ends the planning: what was planned is forgotten. */
   readonly stopping?: AbortSignal;
   /** Whose mail is asked what it says of the changes, once all are planned, by their settings files alone. Default: nobody's. */
@@ -91,7 +95,8 @@ const BATCH = 20;
  * many tenants there are.
  *
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
- * @throws {SameKeyError} when two are the same tenant of the service.
+ * @throws {SameKeyError} when two have the same key.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service.
  * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
  */
@@ -127,6 +132,7 @@ export async function planRollout(
   const guards: { tenant: string; guard: Guard }[] = [];
   const changes = new ChangeTally();
   const digests = new Map<string, string>();
+  const identities = new Map<Target, TenantIdentity>();
   let unwritten: PlannedTenant[] = [];
   const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
     for (const { name, state, digest, error } of planned) {
@@ -174,6 +180,8 @@ export async function planRollout(
       settled: async (target, { plan, error }) => {
         for (const [file, text] of plan?.made ?? []) made.set(file, text);
         if (plan !== undefined) changes.add(target.name, plan.changes);
+        const identity = plan?.planned.summary?.identity;
+        if (identity !== undefined) identities.set(target, identity);
         for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
         unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
         if (unwritten.length < BATCH) return;
@@ -183,6 +191,8 @@ export async function planRollout(
       },
     });
     goOn();
+    const sameTenants = findSameTargets(identities, await options.remembered?.());
+    if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await write(unwritten);
     const unplanned = targets.filter(({ name }) => !digests.has(name));
     if (unplanned.length > 0) {

@@ -8,7 +8,7 @@ import { hostOf } from "../gitops/plan-tenant";
 import { type Desired, desiredOf } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
-import { type Observed, observe } from "../plan/observed";
+import { identityOfObserved, type Observed, observe } from "../plan/observed";
 import type { Change, Guard, Plan } from "../plan/plan";
 import { readyPulumi } from "../plan/pulumi";
 import { planJson } from "../plan/render/json";
@@ -89,8 +89,19 @@ export async function planTarget(
 ): Promise<TargetPlan> {
   const { stack, desired, observed, plan } = await comparedTarget(target, key, context, asking, atPlace);
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
-  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
-  return targetPlan(target, plan, stack, holds, context, seen);
+  return targetPlan(target, plan, stack, holds, context, seenIn(target, desired, observed));
+}
+
+/** What a summary keeps to know the tenant by in later runs. */
+export function seenIn(
+  { baseUrl }: Target,
+  desired: Desired,
+  observed: Observed,
+): Pick<TenantSummary, "fingerprint" | "identity"> {
+  return {
+    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    identity: identityOfObserved(baseUrl, observed),
+  };
 }
 
 /**
@@ -137,7 +148,7 @@ export function targetPlan(
   { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
-  more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "only" | "drift"> = {},
+  more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
 ): TargetPlan {
   const plan = withheld(whole);
   const summary: TenantSummary = {

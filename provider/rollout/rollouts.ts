@@ -20,6 +20,7 @@ import { RolloutError } from "./errors";
 import { type CurrentTargets, Journal } from "./journal/journal";
 import { openDatabase } from "./journal/open-database";
 import { hurriedBy } from "./journal/patience";
+import { rememberedIdentities } from "./journal/remembered-identities";
 import type { Rival, RolloutRecord, RolloutSpec } from "./journal/rollout-record";
 import { allSkips } from "./journal/skips";
 import type { Lane } from "./lanes/lane";
@@ -57,6 +58,7 @@ import { compareTargets, type TargetComparison } from "./targets/compare-targets
 import { compareWaves } from "./targets/compare-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
+import type { RememberedIdentities } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
@@ -188,7 +190,8 @@ export class Rollouts {
    * @throws {UnassignedTargetsError} when a tenant is in no wave.
    * @throws {NotAllowedError} when the targets ask for what the run does not allow.
    * @throws {ConfigurationError} when an address to send notices to is none.
-   * @throws {SameKeyError} when two are the same tenant of the service.
+   * @throws {SameKeyError} when two have the same key.
+   * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
@@ -219,7 +222,8 @@ export class Rollouts {
       ...(task === undefined ? {} : { task }),
     };
     const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
-    const planned = await this.#plan(spec, selected, { ...request, ...planTenant });
+    const remembered = this.#remembered(file, project, targets.targets, selected);
+    const planned = await this.#plan(spec, selected, { ...request, ...planTenant, remembered });
     return { ...planned, findings: [...targets.findings, ...findings] };
   }
 
@@ -487,6 +491,21 @@ export class Rollouts {
     return await withoutSkipped(database, whose, targets, selection, { commands: this.commands, source });
   }
 
+  /** Reads what the journal knows of the tenants that a rollout leaves out. */
+  #remembered(
+    source: string,
+    project: string,
+    all: readonly Target[],
+    selected: readonly Target[],
+  ): () => Promise<RememberedIdentities> {
+    const others = all.filter((target) => !selected.includes(target));
+    return async () => {
+      if (others.length === 0) return new Map();
+      const { fingerprint: backend } = stateBackend(this.#options.environment, projectFolder(source));
+      return await rememberedIdentities(this.journal.database, { project, backend }, others);
+    };
+  }
+
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
@@ -494,7 +513,7 @@ export class Rollouts {
       PlanRequest,
       "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
     > &
-      Pick<PlanRolloutOptions, "files" | "planTenant">,
+      Pick<PlanRolloutOptions, "files" | "planTenant" | "remembered">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
     refuseNotAllowed(spec.source, targets, spec.waves, environment);
@@ -509,8 +528,8 @@ export class Rollouts {
     const office = new PermitOffice(this.journal.database);
     hurriedBy(this.journal.database, request);
     try {
-      const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping, files, planTenant } =
-        request;
+      const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
+      const { files, planTenant, remembered } = request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
         commands: this.commands,
@@ -518,7 +537,8 @@ export class Rollouts {
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
-        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping, files, planTenant }),
+        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
+        ...withoutUndefined({ files, planTenant, remembered }),
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };

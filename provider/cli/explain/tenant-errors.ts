@@ -53,6 +53,26 @@ export const TENANT_ERRORS = {
     ],
     next: "email-security doctor",
   },
+  ERR_SAME_TENANT: {
+    means:
+      "Different keys open the same tenant of the service, so that what one tenant or `Provider` declares, another would remove. Nothing was changed.",
+    example: [
+      "Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove; nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`):",
+      '  "acme" (tenants.yaml:7), "globex" (tenants.yaml:8)',
+    ].join("\n"),
+    causes: [
+      "two companies merged, and their keys open one tenant now",
+      "a second key that is left over from a rotation was stored for another tenant",
+      "two `Provider`s of a program reach one tenant, and both declare whole lists or contradict each other",
+    ],
+    remedies: [
+      "Check which tenant each key opens: `email-security doctor`.",
+      "Give each tenant its own key.",
+      "Where there is one tenant now, merge the settings files and remove the other tenant: `email-security tenant remove`.",
+      "In a program, declare what one tenant holds through one `Provider`.",
+    ],
+    next: "email-security doctor",
+  },
   ERR_MOVED: {
     means:
       "An entry to delete is no longer where it was shown: somebody moved or changed it. It was left as it is.",

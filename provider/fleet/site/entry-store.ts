@@ -116,6 +116,12 @@ export class EntryStore {
     if (others.length > 0) this.#others.set(name, others);
   }
 
+  /** Forgets what a tenant holds, and what its mail says. What its files declare stays. */
+  forget(name: string): void {
+    this.#others.delete(name);
+    this.#mail.delete(name);
+  }
+
   /** Takes in what the mail of the same tenant says of what it declares and holds. */
   mail(name: string, base: EvidenceBase): void {
     const { days, threats, reports, missing } = base.summary;
@@ -134,7 +140,10 @@ export class EntryStore {
   /** All entries in the order of files and lines, with what the tenants hold otherwise. */
   finish(tenants: readonly TenantStatus[]): FleetEntries {
     const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
-    const order = this.#stored.map((_, index) => index).sort((one, other) => this.#compare(one, other));
+    const used = new Set([...this.#declared.values()].flat());
+    for (const [index] of [...unlike.values()].flat()) used.add(index);
+    // What only a tenant held that was forgotten is in nothing that is written.
+    const order = [...used].sort((one, other) => this.#compare(one, other));
     const numbers: number[] = [];
     for (const [number, index] of order.entries()) numbers[index] = number;
     const numberOf = (index: number): number => numbers[index] ?? 0;

@@ -36,7 +36,13 @@ export class SiteMaker {
   /** Takes in what one tenant holds. */
   observed(name: string, observed: Observed): void {
     this.#store.observed(name, observed);
-    this.#ages.add(observed);
+    this.#ages.add(name, observed);
+  }
+
+  /** Forgets what one tenant holds, which is another one's. */
+  isOfAnother(name: string): void {
+    this.#store.forget(name);
+    this.#ages.forget(name);
   }
 
   /**

@@ -33,28 +33,36 @@ export const AGES = [
 /** Counts the allows of a fleet by their age. */
 export class AllowAges {
   readonly #nowMs: number;
-  readonly #counts: number[] = AGES.map(() => 0);
-  #isAny = false;
+  /** By the tenant's name. */
+  readonly #counts = new Map<string, number[]>();
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs;
   }
 
   /** Takes in what one tenant holds. */
-  add({ rows }: Pick<Observed, "rows">): void {
-    this.#isAny = true;
+  add(name: string, { rows }: Pick<Observed, "rows">): void {
+    const counts = AGES.map(() => 0);
+    this.#counts.set(name, counts);
     for (const row of rows) {
       if (row.list !== "allow") continue;
       const made = instantOf(row.created_at ?? undefined);
       const days = made === undefined ? Number.NaN : (this.#nowMs - made) / DAY_MS;
       const age = AGES.findIndex((one) => days <= one.days);
       const index = age < 0 ? AGES.length - 1 : age;
-      this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+      counts[index] = (counts[index] ?? 0) + 1;
     }
+  }
+
+  /** Forgets what one tenant holds. */
+  forget(name: string): void {
+    this.#counts.delete(name);
   }
 
   /** By {@link AGES}; undefined where no tenant was read. */
   get counts(): readonly number[] | undefined {
-    return this.#isAny ? this.#counts : undefined;
+    if (this.#counts.size === 0) return undefined;
+    const all = [...this.#counts.values()];
+    return AGES.map((_, index) => all.reduce((sum, counts) => sum + (counts[index] ?? 0), 0));
   }
 }

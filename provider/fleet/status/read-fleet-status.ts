@@ -4,13 +4,15 @@ import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import type { KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
-import { type Observed, observe } from "../../plan/observed";
+import { identityOfObserved, type Observed, observe } from "../../plan/observed";
 import { isOfAddress } from "../../rollout/asking/address-health";
 import type { Reach } from "../../rollout/asking/target-client";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
+import { SameTenantError } from "../../rollout/targets/same-tenant";
 import type { Target } from "../../rollout/targets/target";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import type { TenantIdentity } from "../../settings/tenant-identity";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import { type Reading, readEach } from "../read-each";
@@ -43,12 +45,15 @@ export interface FleetWatch {
   files(name: string, settings: Settings): void;
   /** What one tenant holds. */
   observed(name: string, observed: Observed): void;
+  /** What was told of a tenant's lists and mail is of another tenant, as is known only once all are read. */
+  isOfAnother(name: string): void;
   /** What its mail says of the last 30 days. Where nobody wants it, it is not read. */
   readonly mail?: ((name: string, mail: EvidenceBase) => void) | undefined;
 }
 
 /** What is known of one tenant once it was read. */
 interface Read extends TenantDifferences {
+  readonly identity: TenantIdentity;
   readonly at: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
 }
@@ -86,6 +91,7 @@ export async function readFleetStatus(
     reach,
     concurrency,
     refusesSameKeys: true,
+    identity: ({ identity }) => identity,
     read: async (client, target, { answered }) => {
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -95,15 +101,24 @@ export async function readFleetStatus(
       const first = next === undefined ? undefined : NOTHING_YET;
       const before = async () => (last === undefined ? first : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };
-      const differences = await tenantDifferences(settings, observed, before, hostOf(target), accepting);
+      const differences = await tenantDifferences(
+        settings,
+        observed,
+        before,
+        hostOf(target),
+        accepting,
+        last?.fingerprint,
+      );
       // Only now: what another tenant holds, whose key it is, is nobody's here to see.
       watch?.observed(target.name, observed);
       if (watch?.mail !== undefined) {
         watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
       }
-      return { ...differences, at: observed.at, holds: holdsOf(observed) };
+      const identity = identityOfObserved(target.baseUrl, observed);
+      return { ...differences, at: observed.at, holds: holdsOf(observed), identity };
     },
     settled: (target, outcome) => {
+      if (outcome.error instanceof SameTenantError) watch?.isOfAnother(target.name);
       tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
     },
   });
@@ -183,6 +198,7 @@ const OF_KEYS: ReadonlySet<string> = new Set([
   "ERR_AUTH",
   "ERR_ROLLOUT_KEY",
   "ERR_ROLLOUT_SAME_KEY",
+  "ERR_SAME_TENANT",
   "ERR_OTHER_TENANT",
 ]);
 

@@ -3,7 +3,7 @@ import { type DriftItem, driftOf } from "../../gitops/drift";
 import type { KnownLists } from "../../plan/desired";
 import { isSameThere, leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
-import type { Accepting } from "../../plan/same-tenant";
+import { type Accepting, assertOwnPeople } from "../../plan/same-tenant";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
 import { OwnDomains } from "../../settings/own-domains";
@@ -27,6 +27,7 @@ export interface TenantDifferences {
  *
  * @param lastApplied what the last rollout declared, asked for only where something differs; undefined where none is known, and all
  * that differs is drift.
+ * @param fingerprint of the people that the last rollout saw; undefined where none is known.
  * @throws {OtherTenantError} when it is another tenant than the files and the rollout are of, as it seems.
  */
 export async function tenantDifferences(
@@ -35,9 +36,12 @@ export async function tenantDifferences(
   lastApplied: () => Promise<KnownLists | undefined>,
   host: string,
   accepting: Accepting,
+  fingerprint?: string,
 ): Promise<TenantDifferences> {
   const { entries, vips } = settings;
   if (isAsDeclared(settings, observed)) {
+    const about = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
+    assertOwnPeople(observed, about, fingerprint, accepting);
     return { drift: [], behind: [], unchanged: entries.length + vips.length };
   }
   const applied = await lastApplied();

@@ -6,6 +6,7 @@ import { otherTenantTold } from "../../plan/same-tenant";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { IdentityReader, type TenantIdentity } from "../../settings/tenant-identity";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { decisionsOf } from "./decisions";
 import { findIn, isMatching, isMatchingVip } from "./find-in";
@@ -29,6 +30,8 @@ export interface TenantPlaces {
 export interface MatchingRows {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
+  /** Of the whole lists that were read. */
+  readonly identity: TenantIdentity;
 }
 
 type ReadingOf<Name extends string, T> =
@@ -57,12 +60,18 @@ export async function readMatching(
       if (pages > 1) answered();
     };
   };
+  const identity = new IdentityReader();
+  const keepEntry = (row: AllowDenyEntryRow): boolean => {
+    identity.entry(row);
+    return isMatching(matcher, row);
+  };
   const entries = LISTS.map((list) =>
-    client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: (row) => isMatching(matcher, row) }),
+    client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: keepEntry }),
   );
   const mailboxes = new Set<string | undefined>();
   const keep = (row: VipEmployeeRow): boolean => {
     mailboxes.add(row.email);
+    identity.person(row.email);
     return isMatchingVip(matcher, row);
   };
   const vips =
@@ -72,7 +81,7 @@ export async function readMatching(
   const [rows, people] = await Promise.all([Promise.all(entries), vips]);
   const other = ownDomains.length === 0 ? undefined : otherTenantTold(mailboxes, ownDomains);
   if (other !== undefined) throw new OtherTenantError(other);
-  return { entries: rows.flat(), vips: people };
+  return { entries: rows.flat(), vips: people, identity: identity.identity(client.baseUrl) };
 }
 
 /** What is found of one tenant, in its files, at the service and in its stack. It does not throw: what can't be read is told. */

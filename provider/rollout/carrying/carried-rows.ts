@@ -152,6 +152,17 @@ const summary = z.looseObject({
   acceptsEmptyTenant: z.boolean().optional(),
   first: short.optional(),
   fingerprint: short.optional(),
+  identity: z
+    .looseObject({
+      address: text,
+      entries: z.int().nonnegative(),
+      unique: strings,
+      counted: strings,
+      numbers: strings,
+      dates: z.int().nonnegative(),
+      people: strings.optional(),
+    })
+    .optional(),
   front: z.enum(["dynamic", "native"]).optional(),
   left: z.array(text).optional(),
   drift: z.array(text).optional(),

@@ -1,3 +1,4 @@
+import type { TenantIdentity } from "../../settings/tenant-identity";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target } from "../targets/target";
 import { isOpenState, type RolloutState, type TenantState } from "../wave";
@@ -47,6 +48,8 @@ export interface ReachedBy {
   readonly settings: string;
   /** A salted fingerprint of the domains of the tenant's people, as its planning saw them. */
   readonly fingerprint?: string;
+  /** What identified the tenant of the service when it was planned. */
+  readonly identity?: TenantIdentity;
 }
 
 /** A rollout that has not brought a stack to what it declares. */
@@ -112,7 +115,7 @@ export async function reachedIn(
         atMs: time(last["finished_at"]) ?? began(last),
         today: record?.spec.today ?? "",
         settings: parsed<Target>(last["target"]).settings,
-        ...withoutUndefined({ fingerprint: summary?.fingerprint }),
+        ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
       };
     }
     let notReached: NotReachedBy | undefined;

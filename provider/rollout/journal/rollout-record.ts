@@ -1,5 +1,6 @@
 import type { FrontName } from "../../resources/resource-type";
 import type { PlanFile } from "../../resources/reviewed-plan";
+import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Job } from "../lanes/lane";
 import type { TenantChange, TenantError } from "../report/rollout-report";
 import type { Notify } from "../targets/notify";
@@ -87,6 +88,8 @@ export interface TenantSummary {
   readonly isStackPending?: boolean;
   /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */
   readonly fingerprint?: string;
+  /** What identifies the tenant of the service that the planning read. Absent in what an earlier release planned. */
+  readonly identity?: TenantIdentity;
   /** Whether the person said that the tenant may be empty, or its people have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */

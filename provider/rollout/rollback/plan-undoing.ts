@@ -3,10 +3,8 @@ import { inspectSettings } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { desiredOf, type KnownList, type KnownLists } from "../../plan/desired";
 import type { Change, Plan } from "../../plan/plan";
-import { seenFingerprint } from "../../plan/same-tenant";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
 import type { Asking } from "../asking/address-health";
 import type { AtPlace } from "../asking/plan-each";
 import { RolloutError } from "../errors";
@@ -14,6 +12,7 @@ import {
   type PlanningContext,
   planOf,
   readTenant,
+  seenIn,
   stackOf,
   type TargetPlan,
   targetPlan,
@@ -66,7 +65,7 @@ export async function planUndoing(
   const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
   const planned = targetPlan(target, plan, stack, isDone, context, {
-    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...seenIn(target, desired, observed),
     ...(isPartlyUnknown ? { first } : {}),
     ...(left.length === 0 ? {} : { left: left.map(told) }),
   });

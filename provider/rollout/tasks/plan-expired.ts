@@ -1,9 +1,7 @@
 import { onlyExpired } from "../../gitops/only-expired";
-import { seenFingerprint } from "../../plan/same-tenant";
 import { frontOf } from "../../plan/stack-holds";
 import { printable } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { comparedTarget, type PlanTenant, targetPlan } from "../plan-target";
+import { comparedTarget, type PlanTenant, seenIn, targetPlan } from "../plan-target";
 import { shortened } from "./shortened";
 
 /**
@@ -30,7 +28,7 @@ export const planExpired: PlanTenant = async (target, key, context, asking, atPl
   // A move to the other front is a whole run's.
   const front = frontOf(stack.state) ?? stack.front;
   return targetPlan(target, plan, { ...stack, front }, targets.length === 0, context, {
-    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...seenIn(target, desired, observed),
     ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
     ...(left.length === 0 ? {} : { left }),
   });

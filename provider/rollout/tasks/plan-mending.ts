@@ -1,11 +1,9 @@
 import { onlyExpired } from "../../gitops/only-expired";
 import type { Change, Plan } from "../../plan/plan";
-import { seenFingerprint } from "../../plan/same-tenant";
 import { isApplied } from "../../plan/stack-holds";
 import { otherTenantGuards } from "../../plan/withheld";
 import { excerpt, printable } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { comparedTarget, type PlanTenant, targetPlan } from "../plan-target";
+import { comparedTarget, type PlanTenant, seenIn, targetPlan } from "../plan-target";
 import { shortened } from "./shortened";
 import { whyNotMended } from "./why-not-mended";
 
@@ -34,7 +32,7 @@ export const planMending: PlanTenant = async (target, key, context, asking, atPl
         ]),
   ];
   return targetPlan(target, isMended ? plan : untouched(plan), stack, !isMended, context, {
-    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...seenIn(target, desired, observed),
     ...(isMended ? { drift: shortened(plan.changes.map(driftText)) } : {}),
     ...(left.length === 0 ? {} : { left }),
   });

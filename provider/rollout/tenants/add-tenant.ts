@@ -8,7 +8,7 @@ import { readSettings } from "../../files/read-settings";
 import { readerFrom } from "../../files/read-source";
 import { type Baseline, type TenantFile, tenantFile } from "../../gitops/tenant-file";
 import { desiredOf } from "../../plan/desired";
-import type { Observed } from "../../plan/observed";
+import { identityOfObserved, type Observed } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
 import { knownLists } from "../../plan/stack-state";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
@@ -17,6 +17,7 @@ import { quote } from "../../settings/text";
 import { planOf } from "../plan-target";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
+import { findSameTargets, type RememberedIdentities, SameTenantError } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import { includePath, type PlacedTenant } from "./place-tenant";
 import { knownAs, type StandingTenant, sharedFiles } from "./standing-tenants";
@@ -34,6 +35,8 @@ export interface AddOptions {
   /** Tenants of which this one may be told apart by nothing, and is another all the same. */
   readonly beside: readonly string[];
   readonly standing: readonly StandingTenant[];
+  /** What earlier rollouts read of the tenants that are there. Default: nothing. */
+  readonly remembered?: RememberedIdentities;
 }
 
 /** A tenant that is taken in as soon as the files are written. */
@@ -104,12 +107,16 @@ export async function refuseSameKey(
 /**
  * The files that take a tenant in, and what a first rollout would do then. Nothing is written.
  *
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) when an earlier rollout read the same tenant by another key.
  * @throws {OtherTenantError} when it seems to be a tenant that is there already, or its people have none of the own domains.
  * @throws {SettingsFileError} when the baseline's rules refuse what it holds.
  */
 export function addTenantTo(placed: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
   const { target, before, after, isFirst } = placed;
-  const { file, today, host, ownDomains, baseline, facts, beside, standing } = options;
+  const { file, today, host, ownDomains, baseline, facts, beside, standing, remembered } = options;
+  const read = new Map([[target, identityOfObserved(target.baseUrl, observed)]]);
+  const same = findSameTargets(read, remembered);
+  if (same.length > 0) throw new SameTenantError(same);
   const known = knownAs(
     observed,
     standing.filter((one) => !beside.includes(one.target.name)),
@@ -121,9 +128,9 @@ export function addTenantTo(placed: PlacedTenant, observed: Observed, options: A
     );
   }
   const made = tenantFile(observed, { host, ownDomains, facts, ...(baseline && { baseline }) });
-  const read = readerFrom(target.settings);
+  const readOther = readerFrom(target.settings);
   const readFile = (path: string): string =>
-    resolve(path) === resolve(target.settings) ? made.text : read(path);
+    resolve(path) === resolve(target.settings) ? made.text : readOther(path);
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
   if (settings === undefined) throw refusedBy(target.settings, findings);
   const desired = desiredOf(settings, knownLists({}, target.stack, undefined), findings);

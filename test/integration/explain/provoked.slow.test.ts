@@ -342,6 +342,19 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     });
     return await told("rollout");
   },
+  ERR_SAME_TENANT: async () => {
+    tenantsFile(
+      "  acme: { key: { environment: EMAIL_SECURITY_API_KEY_ACME } }\n  globex: { key: { environment: EMAIL_SECURITY_API_KEY_GLOBEX } }\n",
+    );
+    write("settings/acme.yaml", "version: 1\n");
+    write("settings/globex.yaml", "version: 1\n");
+    cli = cliWith({
+      EMAIL_SECURITY_SERVICES: sandbox.url,
+      EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
+      EMAIL_SECURITY_API_KEY_GLOBEX: "sandbox-acme-console",
+    });
+    return await told("rollout");
+  },
   ERR_ROLLOUT_NOT_FOUND: () => told("rollout", "status", "20261121"),
   ERR_ROLLOUT_JOURNAL: async () => {
     write("rollouts.db", "");

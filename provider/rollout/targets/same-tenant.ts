@@ -1,0 +1,59 @@
+import { lineText } from "../../files/finding";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { findSameTenants, type TenantIdentity } from "../../settings/tenant-identity";
+import { quote } from "../../settings/text";
+import type { Target } from "./target";
+
+/** A tenant of the targets file in which one tenant of the service was read. */
+export interface IdentifiedTarget {
+  readonly target: Target;
+  /** The rollout that read it, where that was an earlier one. Absent: this run did. */
+  readonly rollout?: string;
+}
+
+/** The keys of several tenants open one tenant of the service. Nothing was written. */
+export class SameTenantError extends EmailSecurityError {
+  readonly groups: readonly (readonly IdentifiedTarget[])[];
+
+  /** @param groups as {@link findSameTargets} found them; at least one. */
+  constructor(groups: readonly (readonly IdentifiedTarget[])[]) {
+    const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
+    const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
+    const message =
+      "Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove; nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`):";
+    super("ERR_SAME_TENANT", [message, ...lines, ...more].join("\n"));
+    this.groups = groups;
+  }
+}
+
+const SHOWN = 20;
+
+function named({ target: { name, place }, rollout }: IdentifiedTarget): string {
+  const read = rollout === undefined ? "" : `, as the rollout ${rollout} read it`;
+  return `${quote(name)} (${lineText(place)}${read})`;
+}
+
+/** What earlier rollouts read of tenants that this run doesn't read. */
+export type RememberedIdentities = ReadonlyMap<
+  Target,
+  { readonly identity: TenantIdentity; readonly rollout: string }
+>;
+
+/**
+ * The tenants whose keys open one tenant of the service.
+ *
+ * @param readings of this run.
+ * @param remembered of tenants that this run doesn't read. Default: nothing.
+ */
+export function findSameTargets(
+  readings: ReadonlyMap<Target, TenantIdentity>,
+  remembered: RememberedIdentities = new Map(),
+): readonly (readonly IdentifiedTarget[])[] {
+  const all = new Map<IdentifiedTarget, TenantIdentity>();
+  for (const [target, identity] of readings) all.set({ target }, identity);
+  for (const [target, { identity, rollout }] of remembered) {
+    if (!readings.has(target)) all.set({ target, rollout }, identity);
+  }
+  // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
+  return findSameTenants(all).filter((group) => group.some(({ rollout }) => rollout === undefined));
+}

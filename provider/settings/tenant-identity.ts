@@ -1,0 +1,234 @@
+import * as crypto from "node:crypto";
+import { canonicalMailbox } from "./entry-value";
+
+/*
+ * An API key doesn't identify its tenant, so two readings are compared by what the service itself gave out: the ids and creation
+ * dates of entries, and the mailboxes of VIPs. Only hashes are kept, and only a bounded sample of them.
+ */
+
+/** What identifies the tenant behind a reading. Plain data: it is kept in a rollout's journal. */
+export interface TenantIdentity {
+  /** The service's address, the same for each way to write it. */
+  readonly address: string;
+  readonly entries: number;
+  /** Hashes of entries whose ids no other tenant can have. */
+  readonly unique: readonly string[];
+  /** Hashes of entries whose ids look like a counter, which each tenant may have from 1. */
+  readonly counted: readonly string[];
+  /** Hashes of the ids alone of the same entries. */
+  readonly numbers: readonly string[];
+  /** How many creation dates the counted ones have, up to {@link ENOUGH_DATES}. */
+  readonly dates: number;
+  /** Hashes of the mailboxes of VIPs; absent where VIPs were not read. */
+  readonly people?: readonly string[];
+}
+
+/** The fields of an allow/deny entry that identify it. */
+export interface IdentifyingEntry {
+  readonly id: string;
+  readonly entry_type: string;
+  readonly value: string;
+  readonly created_at?: string | null | undefined;
+  readonly created_by?: string | null | undefined;
+}
+
+/** So many hashes are kept of each kind: the smallest, so that two readings of one list keep the same ones. */
+const SAMPLE = 32;
+/** From so many creation dates on, it is no chance that two tenants have the same ones. */
+const ENOUGH_DATES = 3;
+/** The part of a sample that has to be the same where each single hash may be a coincidence. */
+const NEARLY_ALL = 0.8;
+
+/** Takes in rows as they are read, and keeps nothing of them but a sample of hashes. */
+export class IdentityReader {
+  readonly #unique = new Sample();
+  readonly #counted = new Sample();
+  readonly #numbers = new Sample();
+  readonly #dates = new Set<string>();
+  readonly #people = new Sample();
+  #entries = 0;
+  #arePeopleRead = false;
+
+  entry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): void {
+    this.#entries += 1;
+    if (created_at == null || created_at === "") return;
+    const hash = hashOf("entry", id, created_at, created_by ?? "", entry_type, value);
+    if (!isCounter(id)) {
+      this.#unique.add(hash);
+      return;
+    }
+    this.#counted.add(hash);
+    this.#numbers.add(hashOf("id", id));
+    if (this.#dates.size < ENOUGH_DATES) this.#dates.add(created_at);
+  }
+
+  /** Says that VIPs are read, of whom there may be none. */
+  readsPeople(): void {
+    this.#arePeopleRead = true;
+  }
+
+  person(mailbox: string | null | undefined): void {
+    this.#arePeopleRead = true;
+    if (mailbox == null || mailbox === "") return;
+    this.#people.add(hashOf("vip", canonicalMailbox(mailbox)));
+  }
+
+  /** @param baseUrl of the service. */
+  identity(baseUrl: string): TenantIdentity {
+    return {
+      address: addressOf(baseUrl),
+      entries: this.#entries,
+      unique: this.#unique.hashes(),
+      counted: this.#counted.hashes(),
+      numbers: this.#numbers.hashes(),
+      dates: this.#dates.size,
+      ...(this.#arePeopleRead ? { people: this.#people.hashes() } : {}),
+    };
+  }
+}
+
+/** The identity of a tenant whose lists were read as a whole. */
+export function identityOf(
+  baseUrl: string,
+  {
+    rows,
+    mailboxes,
+  }: { readonly rows: Iterable<IdentifyingEntry>; readonly mailboxes: Iterable<string | undefined> },
+): TenantIdentity {
+  const reader = new IdentityReader();
+  reader.readsPeople();
+  for (const row of rows) reader.entry(row);
+  for (const mailbox of mailboxes) reader.person(mailbox);
+  return reader.identity(baseUrl);
+}
+
+/**
+ * The readings that are of one tenant, each group in the order given; usually none. This is the only place that decides it.
+ *
+ * Nothing identifies a tenant that holds no entry and has no VIP, so such a tenant is in no group.
+ *
+ * @param readings by whatever they are of.
+ */
+export function findSameTenants<T>(
+  readings: ReadonlyMap<T, TenantIdentity>,
+): readonly (readonly [T, T, ...T[]])[] {
+  const all = [...readings];
+  const order = new Map(all.map(([one], index) => [one, index]));
+  const group = new Map<T, T[]>();
+  for (const [one, other] of candidates(all)) {
+    const [a, b] = [group.get(one) ?? [one], group.get(other) ?? [other]];
+    if (a === b || !isSame(readings, one, other)) continue;
+    const both = [...a, ...b];
+    for (const member of both) group.set(member, both);
+  }
+  return [...new Set(group.values())].map((members) =>
+    members.toSorted((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0)),
+  ) as unknown as readonly (readonly [T, T, ...T[]])[];
+}
+
+/** The pairs that share a hash, of which no other pair can be the same tenant. */
+function* candidates<T>(readings: readonly (readonly [T, TenantIdentity])[]): Iterable<readonly [T, T]> {
+  const holders = new Map<string, number[]>();
+  for (const [index, [, { address, unique, counted, people = [] }]] of readings.entries()) {
+    const paired = new Set<number>();
+    for (const hash of [...unique, ...counted, ...people]) {
+      const key = `${address} ${hash}`;
+      const known = holders.get(key);
+      for (const other of known ?? []) paired.add(other);
+      if (known === undefined) holders.set(key, [index]);
+      else known.push(index);
+    }
+    for (const other of paired) {
+      const [first, second] = [readings[other], readings[index]];
+      if (first !== undefined && second !== undefined) yield [first[0], second[0]];
+    }
+  }
+}
+
+function isSame<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
+  const [one, other] = [readings.get(first), readings.get(second)];
+  if (one === undefined || other === undefined || one.address !== other.address) return false;
+  const people = sharedPeople(one, other);
+  // A mailbox is of one tenant.
+  if (people === "none") return false;
+  const least = Math.min(one.unique.length, other.unique.length);
+  if (least > 0 && countShared(one.unique, other.unique) >= least / 2) return true;
+  if (one.entries === 0 && other.entries === 0) return people === "some";
+  const most = Math.max(one.counted.length, other.counted.length);
+  const shared = countShared(one.counted, other.counted);
+  if (shared === 0 || shared < most * NEARLY_ALL || people === "unequal") return false;
+  if (people === "some" || Math.min(one.dates, other.dates) >= ENOUGH_DATES) return true;
+  // Tenants that a script filled in one second may hold equal rows, where each tenant's ids begin at 1.
+  return areNumberedTogether(readings, first, second);
+}
+
+/** Whether the service numbers the entries of all its tenants together: a third one has none of these ids. */
+function areNumberedTogether<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
+  const one = readings.get(first);
+  const numbers = one?.numbers ?? [];
+  const third = [...readings].filter(
+    ([who, { address, numbers: ids }]) =>
+      who !== first && who !== second && address === one?.address && ids.length > 0,
+  );
+  return third.length > 0 && third.every(([, { numbers: ids }]) => countShared(ids, numbers) === 0);
+}
+
+/** What VIPs tell of two readings; undefined where they tell nothing, since one was not read, or neither has any. */
+function sharedPeople(
+  { people: one }: TenantIdentity,
+  { people: other }: TenantIdentity,
+): "none" | "some" | "unequal" | undefined {
+  if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
+  if (one.length === 0 || other.length === 0) return "unequal";
+  return countShared(one, other) === 0 ? "none" : "some";
+}
+
+function countShared(one: readonly string[], other: readonly string[]): number {
+  const known = new Set(one);
+  return other.filter((hash) => known.has(hash)).length;
+}
+
+/**
+ * Whether an id tells little by itself: a number, also behind a prefix or in the form of a UUID. One that was drawn at random has
+ * many different characters.
+ */
+function isCounter(id: string): boolean {
+  const bare = id.replace(/^(?:\p{L}+[-_:.])+/u, "");
+  return bare.length < 12 || new Set(bare.toLowerCase()).size < 8;
+}
+
+const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
+
+function addressOf(baseUrl: string): string {
+  const url = URL.parse(baseUrl);
+  if (url === null) return baseUrl;
+  const host = url.hostname.replace(/\.$/, "");
+  const port = url.port === "" ? url.protocol : url.port;
+  return `${LOOPBACK.has(host) ? "loopback" : host} ${port}`;
+}
+
+function hashOf(...parts: readonly string[]): string {
+  return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, 12);
+}
+
+/** The smallest of all hashes that were added. */
+class Sample {
+  #kept: string[] = [];
+  #largest = "";
+
+  add(hash: string): void {
+    if (this.#largest !== "" && hash >= this.#largest) return;
+    this.#kept.push(hash);
+    if (this.#kept.length >= SAMPLE * 8) this.#cut();
+  }
+
+  hashes(): readonly string[] {
+    this.#cut();
+    return [...this.#kept];
+  }
+
+  #cut(): void {
+    this.#kept = [...new Set(this.#kept)].sort().slice(0, SAMPLE);
+    if (this.#kept.length === SAMPLE) this.#largest = this.#kept.at(-1) ?? "";
+  }
+}

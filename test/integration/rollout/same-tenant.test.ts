@@ -1,0 +1,181 @@
+import { existsSync, globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./planned-fleet";
+
+/*
+ * A second key of one tenant in the place of another tenant's key: the real command, over the sandbox, each of whose tenants has
+ * two keys.
+ */
+
+describe.skipIf(!hasShell)("email-security rollout", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  const secondKeyOf = (name: string): string =>
+    fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys.console ?? "";
+
+  it.each([
+    ["holds an entry", "held"],
+    ["holds VIPs alone", "t0"],
+  ])("refuses a second key of a tenant that %s before anything is written", async (_case, tenant) => {
+    const { code, stderr } = await fleet.plan(["--yes"], { T3_KEY: secondKeyOf(tenant) });
+    expect(code).toBe(1);
+    expect(stderr).toContain("Different keys open the same tenant of the service");
+    expect(stderr).toContain("[ERR_SAME_TENANT]");
+    expect(stderr).toMatch(new RegExp(`"(${tenant}|t3)" \\(tenants\\.yaml:\\d+\\), "(${tenant}|t3)" \\(ten`));
+    expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("plans tenants that hold the same entries, each with its own key", async () => {
+    expect(await fleet.plan([])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("commands that read a fleet", () => {
+  const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+  let sandbox: Sandbox;
+  let folder: LintedFolder;
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({
+      scenario: {
+        name: "fleet",
+        tenants: [
+          {
+            ...tenantWith("acme", [...HELD, entry("allow", "hidden.example")]),
+            employees: [chiefOf("acme.example")],
+          },
+          { ...tenantWith("globex", HELD), employees: [chiefOf("globex.example")] },
+          { ...tenantWith("hooli", HELD), employees: [chiefOf("hooli.example")] },
+        ],
+      },
+    });
+    folder = new LintedFolder({
+      "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants: { acme: {}, globex: {}, hooli: {} }
+`,
+      "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\nallow: [partner.example]\n",
+      ...Object.fromEntries(
+        ["acme", "globex", "hooli"].map((name) => [
+          `settings/${name}.yaml`,
+          `version: 1\nownDomains: [${name}.example]\ninclude: [baseline.yaml]\n`,
+        ]),
+      ),
+    });
+  });
+
+  afterAll(async () => {
+    folder[Symbol.dispose]();
+    await sandbox.close();
+  });
+
+  const run = async (keys: Record<string, string>, ...args: string[]): Promise<CommandOutcome> => {
+    sandbox.clearRequests();
+    return await emailSecurity(folder.folder, args, {
+      ACME_KEY: "sandbox-acme-ci",
+      GLOBEX_KEY: "sandbox-globex-ci",
+      HOOLI_KEY: "sandbox-hooli-ci",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY",
+      ...keys,
+    });
+  };
+  const withoutOwnDomains = (): void => {
+    for (const name of ["acme", "globex", "hooli"])
+      folder.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  };
+  interface Told {
+    readonly isComplete: boolean;
+    readonly tenants: readonly {
+      readonly name: string;
+      readonly standing: string;
+      readonly unread: readonly { readonly code: string }[];
+      readonly error?: { readonly code: string };
+    }[];
+  }
+
+  it("reports swapped keys for both tenants although both hold what is declared", async () => {
+    const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
+    const { code, stdout } = await run(swapped, "fleet", "status", "--json");
+    const { tenants } = JSON.parse(stdout) as Told;
+    expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
+      1,
+      [
+        ["drifted", undefined],
+        ["key-wrong", "ERR_OTHER_TENANT"],
+        ["key-wrong", "ERR_OTHER_TENANT"],
+      ],
+    ]);
+  });
+
+  it("reads the right tenant where own domains show which of two keys is wrong", async () => {
+    const { stdout } = await run({ ACME_KEY: "sandbox-globex-console" }, "fleet", "status", "--json");
+    const { tenants } = JSON.parse(stdout) as Told;
+    expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
+  });
+
+  it("reports a second key of another tenant in status, with no further request", async () => {
+    withoutOwnDomains();
+    expect(await run({}, "fleet", "status", "--except", "acme")).toMatchObject({ code: 0 });
+    const requests = (): string[] => sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
+    const plain = requests();
+    const outcome = await run(
+      { GLOBEX_KEY: "sandbox-hooli-console" },
+      "fleet",
+      "status",
+      "--except",
+      "acme",
+      "--json",
+    );
+    expect(outcome.code).toBe(1);
+    const { tenants } = JSON.parse(outcome.stdout) as Told;
+    expect(tenants.map(({ standing, error }) => [standing, error?.code])).toEqual([
+      ["key-wrong", "ERR_SAME_TENANT"],
+      ["key-wrong", "ERR_SAME_TENANT"],
+    ]);
+    expect(requests()).toEqual(plain);
+  });
+
+  it("doesn't say that nothing was found where a key opens another tenant", async () => {
+    withoutOwnDomains();
+    const wrong = { ACME_KEY: "sandbox-globex-console" };
+    const outcome = await run(wrong, "find", "hidden.example", "--all", "--json");
+    const { tenants, isComplete } = JSON.parse(outcome.stdout) as Told;
+    expect([outcome.code, isComplete]).toEqual([1, false]);
+    expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
+      ["ERR_SAME_TENANT"],
+      ["ERR_SAME_TENANT"],
+      [],
+    ]);
+  });
+
+  it("puts nothing that only the other tenant holds into the site", async () => {
+    withoutOwnDomains();
+    const outcome = await run({ GLOBEX_KEY: "sandbox-acme-console" }, "fleet", "site", "out");
+    expect(outcome).toMatchObject({ code: 1 });
+    expect(existsSync(folder.path("out/index.html"))).toBe(true);
+    const page = readFileSync(folder.path("out/tenants/globex.html"), "utf8");
+    expect(page).toContain("Different keys open the same tenant");
+    const files = globSync("out/**/*.{html,js,json}", { cwd: folder.folder });
+    const texts = files.map((file) => readFileSync(join(folder.folder, file), "utf8"));
+    expect(texts.join("\n")).not.toContain("hidden.example");
+  });
+});
