@@ -13,6 +13,7 @@ import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { several, TARGETS_FILE } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
+import { tenantRenameCommand } from "./tenant-rename-command";
 import { withHelp } from "./verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
@@ -20,9 +21,10 @@ import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./
 export function tenantCommand(): Command {
   return withHelp(
     new Command("tenant")
-      .description("take a tenant into tenants.yaml, or out of it")
+      .description("add a tenant to tenants.yaml, remove one from it, or rename one")
       .addCommand(addCommand())
-      .addCommand(tenantRemoveCommand()),
+      .addCommand(tenantRemoveCommand())
+      .addCommand(tenantRenameCommand()),
     {
       examples: [
         {
@@ -30,6 +32,7 @@ export function tenantCommand(): Command {
           line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
         },
         { does: "take it out again; at the service all stays as it is", line: "tenant remove acme" },
+        { does: "rename it; it keeps its stack", line: "tenant rename t001 acme" },
       ],
       exits: {},
     },

@@ -56,7 +56,8 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   let removed = await withoutTenant(options.targets, name, today);
   const isGoing = options.destroy || options.forgetStack;
   if (isGoing) refuseTogether(name, options);
-  await refuseOpen(removed, options);
+  const isStackGoing = (options.destroy ?? options.forgetStack) === true;
+  await refuseOpenRolloutsOf(removed, options.database, isStackGoing);
   if (isGoing) {
     const code = await letStackGo(removed, options, today);
     if (code !== EXIT.clean) return code;
@@ -175,24 +176,33 @@ async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]
   ];
 }
 
-/** Looks in the journal, and at what the rollouts of others have left beside the stacks. */
-async function refuseOpen(removed: RemovedTenant, options: RemoveOptions): Promise<void> {
+/**
+ * Looks in the journal, and at what the rollouts of others have left beside the stacks.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout has still to change the tenant.
+ */
+export async function refuseOpenRolloutsOf(
+  { target, targets }: Pick<RemovedTenant, "target" | "targets">,
+  given: string | undefined,
+  isGoing: boolean,
+): Promise<void> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
   const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../rollout/tenants/open-rollouts.js");
   const { RolloutCommands } = await import("../rollout/commands.js");
   // One that is named and not there says nothing of what is open.
-  const named = await journalToRead(options.database);
+  const named = await journalToRead(given);
   const place = named ?? DEFAULT_JOURNAL;
-  const commands = new RolloutCommands(options.database, programName());
+  const commands = new RolloutCommands(given, programName());
   const log = (line: string): void => console.error(harmless(line));
   // To open one that is not there would make it.
   const isThere = named !== undefined || existsSync(place);
   const database = isThere ? await openDatabase(place, { log }) : undefined;
   try {
-    const { target, targets } = removed;
     if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
-    const isGoing = (options.destroy ?? options.forgetStack) === true;
-    await refuseMarkedRollouts(removed, { environment: process.env, database, commands, isGoing, log });
+    await refuseMarkedRollouts(
+      { target, targets },
+      { environment: process.env, database, commands, isGoing, log },
+    );
   } finally {
     await database?.close();
   }

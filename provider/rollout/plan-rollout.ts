@@ -16,6 +16,7 @@ import { layOut, packFiles, withFiles } from "./file-bundle";
 import type { Journal } from "./journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./journal/rollout-record";
 import type { AgainTakenBack } from "./marks/rollout-marks";
+import { readOrphanedStacks } from "./orphaned-stacks";
 import type { PermitOffice } from "./permits/permit-office";
 import {
   failedPlan,
@@ -28,6 +29,7 @@ import {
 import { askMail, type MailAsked, type MailOf } from "./planned/ask-mail";
 import { planWithMail } from "./planned/plan-with-mail";
 import { endedEarly, type PlanFailure } from "./planning-ended";
+import type { OrphanedStack } from "./renamed-tenant";
 import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
 import { readKey } from "./targets/read-key";
@@ -57,6 +59,8 @@ export interface PlanRolloutOptions {
   readonly planTenant?: PlanTenant;
   /** Reads what earlier rollouts know of the tenants of the targets file that this one leaves out. Default: there are none. */
   readonly remembered?: () => Promise<RememberedIdentities>;
+  /** The stacks of all tenants of the targets file: another one may be that of a renamed tenant. Default: none is looked for. */
+  readonly declaredStacks?: ReadonlySet<string>;
   /** Ends the planning: what was planned is forgotten. */
   readonly stopping?: AbortSignal;
   /** Whose mail is asked what it says of the changes, once all are planned, by their settings files alone. Default: nobody's. */
@@ -150,17 +154,27 @@ export async function planRollout(
         office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
       signal,
     };
+    const base = engineEnvironment(environment, spec.keyVariables, backend);
+    const { declaredStacks } = options;
+    let reading: Promise<readonly OrphanedStack[]> | undefined;
+    const orphans = async (declared: ReadonlySet<string>): Promise<readonly OrphanedStack[]> => {
+      const { project } = spec;
+      const at = { project, folder: work.path, environment: base, backend: backend.fingerprint };
+      reading ??= readOrphanedStacks({ ...at, declared, database: journal.database });
+      return await reading;
+    };
     const context: PlanningContext = {
       today: spec.today,
       project: spec.project,
       folder: work.path,
       ...(old === undefined ? {} : { root: old.path }),
-      environment: engineEnvironment(environment, spec.keyVariables, backend),
+      environment: base,
       cache: new Map() as ReadCache,
       reach,
       alwaysRunEngine,
       accepting: environment,
       files: new Set(),
+      ...(declaredStacks === undefined ? {} : { orphans: async () => await orphans(declaredStacks) }),
     };
     const keyOf = (target: Target): string => keys.get(target) ?? "";
     const asked = [...keys.keys()];

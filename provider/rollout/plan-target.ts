@@ -5,7 +5,7 @@ import { lintSettings } from "../files/lint";
 import type { ReadCache } from "../files/read-settings";
 import type { Settings } from "../files/settings";
 import { hostOf } from "../gitops/plan-tenant";
-import { type Desired, desiredOf } from "../plan/desired";
+import { type Desired, desiredOf, type KnownLists } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { identityOfObserved, type Observed, observe } from "../plan/observed";
@@ -23,6 +23,7 @@ import {
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
 import { sameComment } from "../resources/lifecycle/comparable";
+import type { TenantIdentity } from "../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -32,7 +33,15 @@ import type { AtPlace } from "./asking/plan-each";
 import { type Reach, withTargetClient } from "./asking/target-client";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/rollout-record";
+import {
+  type FormerStack,
+  findFormerStack,
+  type NewTenant,
+  type OrphanedStack,
+  renamedTenantGuard,
+} from "./renamed-tenant";
 import type { TenantChange } from "./report/rollout-report";
+import { stackNamed } from "./stack-command";
 import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
@@ -56,6 +65,8 @@ export interface PlanningContext {
   readonly alwaysRunEngine: boolean;
   /** What says which tenants of this run may be empty, or their people have other domains. */
   readonly accepting: NodeJS.ProcessEnv;
+  /** The project's stacks that belong to no tenant, read once where a tenant has a new stack. Default: there are none. */
+  readonly orphans?: () => Promise<readonly OrphanedStack[]>;
   /** Gets the settings files that are read, to be kept with the rollout. */
   readonly files: Set<string>;
 }
@@ -87,9 +98,29 @@ export async function planTarget(
   asking: Asking,
   atPlace: AtPlace,
 ): Promise<TargetPlan> {
-  const { stack, desired, observed, plan } = await comparedTarget(target, key, context, asking, atPlace);
+  const compared = await comparedTarget(target, key, context, asking, atPlace);
+  const { stack, desired, observed } = compared;
+  const seen = seenIn(target, desired, observed);
+  const tenant = { target, desired, observed, identity: seen.identity };
+  const former = await formerStack(tenant, stack.known, context, atPlace);
+  const { project, environment } = context;
+  const guard =
+    former && renamedTenantGuard(target, former, stackNamed({ project, stack: former.stack, environment }));
+  const plan =
+    guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
-  return targetPlan(target, plan, stack, holds, context, seenIn(target, desired, observed));
+  return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/** The stack that the tenant had under another name; undefined where it has one, or none is found. */
+async function formerStack(
+  tenant: NewTenant,
+  { entries, vips }: KnownLists,
+  { orphans }: PlanningContext,
+  atPlace: AtPlace,
+): Promise<FormerStack | undefined> {
+  if (orphans === undefined || entries.isThere || vips.isThere) return undefined;
+  return findFormerStack(tenant, await atPlace(orphans));
 }
 
 /** What a summary keeps to know the tenant by in later runs. */
@@ -97,7 +128,7 @@ export function seenIn(
   { baseUrl }: Target,
   desired: Desired,
   observed: Observed,
-): Pick<TenantSummary, "fingerprint" | "identity"> {
+): Pick<TenantSummary, "fingerprint"> & { readonly identity: TenantIdentity } {
   return {
     ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
     identity: identityOfObserved(baseUrl, observed),

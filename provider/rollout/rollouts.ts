@@ -223,7 +223,9 @@ export class Rollouts {
     };
     const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
     const remembered = this.#remembered(file, project, targets.targets, selected);
-    const planned = await this.#plan(spec, selected, { ...request, ...planTenant, remembered });
+    const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
+    const known = { remembered, declaredStacks };
+    const planned = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
     return { ...planned, findings: [...targets.findings, ...findings] };
   }
 
@@ -513,7 +515,7 @@ export class Rollouts {
       PlanRequest,
       "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
     > &
-      Pick<PlanRolloutOptions, "files" | "planTenant" | "remembered">,
+      Pick<PlanRolloutOptions, "files" | "planTenant" | "remembered" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
     refuseNotAllowed(spec.source, targets, spec.waves, environment);
@@ -529,7 +531,7 @@ export class Rollouts {
     hurriedBy(this.journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
-      const { files, planTenant, remembered } = request;
+      const { files, planTenant, remembered, declaredStacks } = request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
         commands: this.commands,
@@ -538,7 +540,7 @@ export class Rollouts {
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
         ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
-        ...withoutUndefined({ files, planTenant, remembered }),
+        ...withoutUndefined({ files, planTenant, remembered, declaredStacks }),
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };

@@ -66,8 +66,13 @@ export interface TakenUp {
  */
 export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
   const { environment, names, nowMs } = request;
-  const all = await allSkips(journal.database);
   const whose = whoseOf(request);
+  // A tenant that was renamed since is meant by the name that it has now.
+  const all = (await allSkips(journal.database)).map((one) =>
+    one.project === whose.project && one.backend === whose.backend
+      ? { ...one, name: whose.names?.get(one.stack) ?? one.name }
+      : one,
+  );
   const meant = new Set(names.flatMap((name) => namesOf(all, name, whose)));
   const skips = [...meant].map((name) => oneOf(all, name, whose));
   const by = nameOfWho(environment);
@@ -105,10 +110,14 @@ function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>
 }
 
 /** As far as it can be told: who is left out is not kept so by a targets file that is broken or gone. */
-function whoseOf({ file, environment }: SkipRequest): Partial<WhoseRollouts> {
+function whoseOf({
+  file,
+  environment,
+}: SkipRequest): Partial<WhoseRollouts> & { readonly names?: ReadonlyMap<string, string> } {
   try {
-    const { project } = readTargets(file);
-    return { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+    const { project, targets } = readTargets(file);
+    const names = new Map(targets.map(({ name, stack }) => [stack, name]));
+    return { project, names, backend: stateBackend(environment, projectFolder(file)).fingerprint };
   } catch (error) {
     if (error instanceof TargetsFileError || error instanceof ConfigurationError) return {};
     throw error;

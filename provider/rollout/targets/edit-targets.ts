@@ -83,6 +83,82 @@ export function removeTenant(text: string, name: string): string {
   );
 }
 
+/** What a tenant says itself once it is renamed, in the place of what its former name said. */
+export interface KeptSettings {
+  readonly stack?: string;
+  readonly baseUrl?: string;
+  readonly key?: KeptKey;
+  readonly settings?: string;
+}
+
+/** Where a key comes from, as it is written. */
+export type KeptKey =
+  | { readonly environment: string }
+  | { readonly file: string }
+  | { readonly command: readonly string[] };
+
+/**
+ * Renames a tenant where it stands and leaves all else as it is, byte for byte. The result is read again: it says exactly what it said,
+ * under the other name, and what is kept.
+ *
+ * @param name the same as `from` where only something is to be kept.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) when it is not there, the name is taken, or the file is written in a way that can't be
+ * changed piece by piece.
+ */
+export function renameTenant(text: string, from: string, name: string, kept: KeptSettings): string {
+  const isKept = Object.keys(kept).length > 0;
+  return edited(
+    text,
+    ({ text: whole, lineEnd, pairs }) => {
+      const pair = pairs.find(({ key }) => keyName(key) === from);
+      if (pair === undefined) throw refused(`it has no tenant ${from}`);
+      const isTaken = name !== from && pairs.some(({ key }) => keyName(key) === name);
+      if (isTaken) throw refused(`it has the tenant ${name} already`);
+      const [start, end] = rangeOf(pair.key as Node);
+      const renamed = whole.slice(0, start) + yamlText(name, { inFlow: true }) + whole.slice(end);
+      const moved = renamed.length - whole.length;
+      const parts = Object.entries(kept).map(
+        ([field, value]) => `${field}: ${typeof value === "string" ? inFlow(value) : keyText(value)}`,
+      );
+      if (!isKept) return renamed;
+      const { value } = pair;
+      if (isMap(value) && value.flow !== true && value.items.length > 0) {
+        const at = rangeOf(value as unknown as Node)[0] + moved;
+        const pad = " ".repeat(columnOf(renamed, at));
+        const written = parts.map((part) => `${part}${lineEnd}${pad}`).join("");
+        return renamed.slice(0, at) + written + renamed.slice(at);
+      }
+      if (isMap(value)) {
+        const at = rangeOf(value as unknown as Node)[0] + moved + 1;
+        const rest = renamed.slice(at);
+        const isEmpty = value.items.length === 0;
+        const written = ` ${parts.join(", ")}${isEmpty ? " " : ","}`;
+        return renamed.slice(0, at) + written + (isEmpty ? rest.replace(/^\s*/, "") : rest);
+      }
+      if (!isNothing(value)) throw refused(NOT_IN_PIECES);
+      const colon = renamed.indexOf(":", end + moved) + 1;
+      return `${renamed.slice(0, colon)} { ${parts.join(", ")} }${renamed.slice(colon)}`;
+    },
+    (value) => ({
+      ...value,
+      tenants: Object.fromEntries(
+        Object.entries(mappingOf(value["tenants"])).map(([one, said]) =>
+          one === from ? [name, isKept ? { ...mappingOf(said), ...kept } : said] : [one, said],
+        ),
+      ),
+    }),
+  );
+}
+
+function keyText(key: KeptKey): string {
+  if ("command" in key) return `{ command: [${key.command.map(inFlow).join(", ")}] }`;
+  return "file" in key ? `{ file: ${inFlow(key.file)} }` : `{ environment: ${inFlow(key.environment)} }`;
+}
+
+function inFlow(text: string): string {
+  return yamlText(text, { inFlow: true });
+}
+
 /** A targets file whose every line has an end. */
 interface EditedFile {
   readonly text: string;
@@ -207,7 +283,6 @@ function block(name: string, tenant: WrittenTenant, column: number, inner: numbe
 }
 
 function flow({ baseUrl, keyVariable, settings, labels }: WrittenTenant): string {
-  const inFlow = (text: string): string => yamlText(text, { inFlow: true });
   const parts = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${inFlow(baseUrl)}`]),
     ...(keyVariable === undefined ? [] : [`key: { environment: ${inFlow(keyVariable)} }`]),
@@ -218,7 +293,6 @@ function flow({ baseUrl, keyVariable, settings, labels }: WrittenTenant): string
 }
 
 function flowOf(labels: Readonly<Record<string, string>>): string {
-  const inFlow = (text: string): string => yamlText(text, { inFlow: true });
   return `{ ${Object.entries(labels)
     .map(([label, value]) => `${inFlow(label)}: ${inFlow(value)}`)
     .join(", ")} }`;

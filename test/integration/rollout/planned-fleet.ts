@@ -55,8 +55,9 @@ export class PlannedFleet implements AsyncDisposable {
     mkdirSync(join(workshop.folder, "state"));
     workshop.program(
       "pulumi",
-      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*"--project fleet"*) cat "${workshop.folder}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
+    workshop.write("stacks.json", "[]");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
       workshop.program(host, "");
     return new PlannedFleet(sandbox, workshop, sender);
@@ -89,6 +90,21 @@ export class PlannedFleet implements AsyncDisposable {
     workshop.write("state/.pulumi/meta.yaml", "version: 1\n");
     const state = { version: 3, checkpoint: { stack: `organization/fleet/${name}`, latest: deployment } };
     workshop.write(`state/.pulumi/stacks/fleet/${name}.json`, JSON.stringify(state));
+  }
+
+  /** Gives the project a stack that no tenant has, with what its `TenantSettings` declared: `{ "evil.example": "deny" }`. */
+  hasOrphan(name: string, entries: Record<string, string>): void {
+    this.#workshop.write("stacks.json", JSON.stringify([{ name: `organization/fleet/${name}` }]));
+    const parent = "email-security:index:TenantSettings";
+    const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+    const urn = (types: string): string => `urn:pulumi:${name}::fleet::${types}::${name}`;
+    this.hasState(name, {
+      manifest: {},
+      resources: [
+        { urn: urn(parent), type: parent },
+        { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
+      ],
+    });
   }
 
   /** With what Pulumi's CLI was run so far. */

@@ -1,0 +1,58 @@
+import { Command } from "commander";
+import { shellWord } from "../settings/shell-word";
+import { harmless } from "../settings/text";
+import { type ExitCode, programName, verb } from "./command-line";
+import { type JournalOptions, withJournal } from "./journal-place";
+import { TARGETS_FILE } from "./tenant-options";
+import { refuseOpenRolloutsOf } from "./tenant-remove-command";
+import { withHelp } from "./verb-help";
+import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+
+interface RenameOptions extends WriteOptions, JournalOptions {
+  readonly targets: string;
+}
+
+/** `email-security tenant rename`: another name for a tenant, which keeps its stack. Exit codes: 0 written, 2 a request is left to open, 1 an error. */
+export function tenantRenameCommand(): Command {
+  const command = new Command("rename")
+    .description(
+      "rename a tenant in tenants.yaml; it keeps its stack, so that the next rollout still removes what the files no longer declare",
+    )
+    .argument("<old>", "the tenant's name now; or the stack of a tenant that was renamed by hand")
+    .argument("<new>", "the tenant's new name")
+    .option("--targets <file>", "the targets file", TARGETS_FILE);
+  withWriteOptions(withJournal(command, "the journal, which tells whether a rollout has still to change it"));
+  return withHelp(command.action(verb(rename)), {
+    examples: [
+      { does: "see what would be written", line: "tenant rename t001 acme --dry-run" },
+      { does: "rename a tenant, for review", line: "tenant rename t001 acme --pr" },
+      {
+        does: "give a tenant that was renamed by hand its former stack",
+        line: "tenant rename t001 acme",
+      },
+    ],
+    exits: {
+      0: "the tenant has its new name",
+      1: "an error, or a rollout has still to change the tenant; no file was changed",
+      2: "with --pr: a request is left to open",
+    },
+  });
+}
+
+async function rename(from: string, name: string, options: RenameOptions): Promise<ExitCode> {
+  const { withRenamedTenant } = await import("../rollout/tenants/rename-tenant.js");
+  const renamed = withRenamedTenant(options.targets, from, name);
+  await refuseOpenRolloutsOf(renamed, options.database, false);
+  for (const line of renamed.kept) console.log(harmless(`${name} keeps ${line}.`));
+  const message = {
+    title: `Rename the tenant ${from} to ${name}`,
+    body: `It keeps its stack ${renamed.renamed.stack}: what its files no longer declare is still removed.`,
+    branch: `tenant-${name}`,
+  };
+  const code = await showAndWrite(renamed.files, message, options);
+  if (!options.dryRun) {
+    const { targets: file } = options;
+    console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
+  }
+  return code;
+}

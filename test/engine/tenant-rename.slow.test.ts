@@ -1,0 +1,91 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { Fleet, keyVariable } from "../support/fleet";
+
+/* Tenants whose name or key changes between two rollouts, with the real engine. */
+
+const TENANTS = (name: string, sandbox: string): string => `version: 1
+project: fleet
+defaults: { baseUrl: "${sandbox}", settings: "settings/{name}.yaml" }
+tenants:
+  ${name}: { key: { environment: T0_KEY }, settings: settings/t0.yaml }
+  t1: { key: { environment: T1_KEY } }
+`;
+
+it.each([
+  { about: "in the same clone", forgets: [] },
+  { about: "in a clone without the journal", forgets: [".email-security"] },
+])("shows the removals of a tenant that was renamed by hand, $about", async ({ forgets }) => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  await fleet.write("tenants.yaml", TENANTS("t0", fleet.sandbox.url));
+  const settings = await fleet.read("settings/t0.yaml");
+  await fleet.write("settings/t0.yaml", `${settings}allow:\n  - partner.example\n`);
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  expect(fleet.holds("t0")).toContain("allow partner.example");
+
+  // One commit renames the tenant and removes the allow.
+  await fleet.write("tenants.yaml", TENANTS("acme", fleet.sandbox.url));
+  await fleet.write("settings/t0.yaml", settings);
+  for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
+  fleet.take();
+  const refused = await fleet.rollout("--yes");
+  expect(refused.code, refused.output).toBe(3);
+  expect(refused.output.replaceAll(/\s+/g, " ")).toMatch(
+    /acme \[renamed-tenant\].*looks like the tenant of the stack "t0".*declared allow partner\.example.*`email-security tenant rename t0 acme`/,
+  );
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+
+  const renamed = await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
+  expect(renamed.code, renamed.output).toBe(0);
+  expect(renamed.stdout).toContain("acme keeps the stack t0");
+  const done = await fleet.rollout("--yes");
+  expect(done.code, done.output).toBe(0);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+});
+
+it("keeps the stack of a tenant that `tenant rename` renames, and leaves a new tenant beside a removed one alone", async () => {
+  await using fleet = await Fleet.start({ tenants: 3, entries: 2 });
+  await fleet.commitAll("All tenants");
+  const first = await fleet.rollout("--only", "t0", "t1", "--yes");
+  expect(first.code, first.output).toBe(0);
+  const renamed = await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
+  expect(renamed.code, renamed.output).toBe(0);
+  expect(await fleet.read("tenants.yaml")).toContain(
+    "  acme: { stack: t0, key: { environment: T0_KEY }, settings: settings/t0.yaml }\n",
+  );
+  await fleet.write("settings/t0.yaml", "version: 1\ninclude: [baseline.yaml]\n");
+  const removed = await fleet.begin({}, "tenant", "remove", "t1").ended;
+  expect(removed.code, removed.output).toBe(0);
+  // The stack of t1 declared the same baseline as t2, which comes now.
+  const next = await fleet.rollout("--yes");
+  expect(next.code, next.output).toBe(0);
+  expect(fleet.holds("t0")).toEqual(["deny evil0.example", "deny evil1.example"]);
+  expect(fleet.holds("t2")).toEqual(fleet.declared("t2"));
+});
+
+it("refuses a second key of another tenant before the first write, also where one of the two is left out", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  for (const name of fleet.names) {
+    const settings = await fleet.read(`settings/${name}.yaml`);
+    await fleet.write(`settings/${name}.yaml`, `${settings}lists: { entries: { mode: exclusive } }\n`);
+  }
+  const first = await fleet.rollout("--only", "t0", "--yes");
+  expect(first.code, first.output).toBe(0);
+  fleet.take();
+  const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
+  for (const selection of [[], ["--only", "t1"]]) {
+    const keys = { [keyVariable("t1")]: secondKey };
+    const run = await fleet.begin(keys, "rollout", "--yes", ...selection).ended;
+    expect(run.code, run.output).toBe(1);
+    expect(run.output).toContain("[ERR_SAME_TENANT]");
+    expect(run.output).toMatch(/"t0" \(tenants\.yaml:8/);
+    expect(run.output).toMatch(/"t1" \(tenants\.yaml:9\)/);
+  }
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+  // With its own key it goes on.
+  const own = await fleet.rollout("--yes");
+  expect(own.code, own.output).toBe(0);
+});

@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { click } from "../../support/console";
+import { LintedFolder } from "../../support/linted-folder";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./planned-fleet";
+
+/* `tenant rename` and a plan of a tenant that was renamed by hand, through the real command. */
+
+let folder: LintedFolder;
+
+beforeAll(() => {
+  folder = new LintedFolder({});
+});
+
+afterAll(() => {
+  folder[Symbol.dispose]();
+});
+
+const HEAD = `# Our tenants.
+version: 1
+project: p
+defaults: { baseUrl: "https://mail.example", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+`;
+
+async function rename(
+  tenants: string,
+  ...args: string[]
+): Promise<CommandOutcome & { readonly text: string }> {
+  folder.write("tenants.yaml", HEAD + tenants);
+  const outcome = await emailSecurity(folder.folder, ["tenant", "rename", ...args], {});
+  return { ...outcome, text: readFileSync(folder.path("tenants.yaml"), "utf8").slice(HEAD.length) };
+}
+
+const KEPT = ["stack: t0", "key: { environment: T0_KEY }", "settings: settings/t0.yaml"];
+
+it.each([
+  [
+    "in braces",
+    "  t0: { labels: { ring: canary } } # first",
+    `  acme: { ${KEPT.join(", ")}, labels: { ring: canary } } # first`,
+  ],
+  ["in empty braces", "  t0: {}", `  acme: { ${KEPT.join(", ")} }`],
+  ["with nothing behind it", "  t0:", `  acme: { ${KEPT.join(", ")} }`],
+  [
+    "in a block",
+    "  t0:\n    # ours\n    labels: { ring: canary }",
+    `  acme:\n    # ours\n    ${KEPT.join("\n    ")}\n    labels: { ring: canary }`,
+  ],
+  [
+    "that says all itself",
+    "  t0: { stack: s, key: { file: t0.key }, settings: x.yaml }",
+    "  acme: { stack: s, key: { file: t0.key }, settings: x.yaml }",
+  ],
+])("renames a tenant %s, and keeps its stack, key and settings file", async (_case, before, after) => {
+  const outcome = await rename(`tenants:\n${before}\n  t1: {}\n`, "t0", "acme");
+  expect(outcome).toMatchObject({ code: 0, text: `tenants:\n${after}\n  t1: {}\n` });
+});
+
+it("gives a tenant that was renamed by hand its former stack", async () => {
+  const outcome = await rename(
+    "tenants:\n  acme: { key: { environment: T0_KEY } }\n  t1: {}\n",
+    "t0",
+    "acme",
+  );
+  expect(outcome).toMatchObject({
+    code: 0,
+    text: "tenants:\n  acme: { stack: t0, key: { environment: T0_KEY } }\n  t1: {}\n",
+  });
+  expect(outcome.stdout).toContain("acme keeps the stack t0, with what rollouts and skips know of it.");
+});
+
+it.each([
+  ["a name that is taken", "t0", "t1", /has both tenants, "t0" and "t1"/],
+  ["a tenant that isn't there", "t5", "acme", /has neither the tenant "t5" nor "acme".*did you mean t\d/],
+  ["a stack of another tenant", "shared", "t1", /The stack "shared" belongs to the tenant "t0"/],
+  ["an invalid name", "t0", "a b", /is no name that a Pulumi stack can have/],
+])("refuses %s, and changes nothing", async (_case, from, to, message) => {
+  const tenants = "tenants:\n  t0: { stack: shared }\n  t1: {}\n";
+  const outcome = await rename(tenants, from, to);
+  expect([outcome.code, outcome.text]).toEqual([1, tenants]);
+  expect(outcome.stderr.replaceAll(/\s+/g, " ")).toMatch(message);
+});
+
+describe.skipIf(!hasShell)("a rollout to a tenant that was renamed by hand", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+    const allow = { list: "allow", entry_type: "domain", verdict_scope: "global", comment: "" };
+    await click(fleet.sandbox, "POST", "/allow_deny_entries", { ...allow, value: "dropped.example" }, "t5");
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("is refused with what only the former stack knows of", async () => {
+    fleet.hasOrphan("former", { "dropped.example": "allow", "gone.example": "deny" });
+    const { code, stdout } = await fleet.plan(["--only", "t5", "held", "--yes"]);
+    expect(code).toBe(3);
+    const told = stdout.replaceAll(/\s+/g, " ");
+    expect(told).toContain("t5 [renamed-tenant]");
+    expect(told).toMatch(/declared allow dropped\.example\. .*`email-security tenant rename former t5`/);
+    expect(told).toContain("`pulumi stack rm --force --stack organization/fleet/former`");
+    expect(told).not.toContain("held [renamed-tenant]");
+    expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("goes on where the former stack declared nothing that only it knows of", async () => {
+    fleet.hasOrphan("former", { "evil.example": "deny: Phishing", "gone.example": "allow" });
+    expect(await fleet.plan(["--only", "t5", "held"])).toMatchObject({ code: 2 });
+  });
+});
+
+it("writes nothing with --dry-run", async () => {
+  const tenants = "tenants:\n  t0: {}\n  t1: {}\n";
+  const outcome = await rename(tenants, "t0", "acme", "--dry-run");
+  expect(outcome).toMatchObject({ code: 0, text: tenants });
+  expect(outcome.stdout).toContain("+  acme: { stack: t0,");
+});
