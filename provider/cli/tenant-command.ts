@@ -130,7 +130,7 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const { baseline: _baseline, ...said } = options;
   const facts = { ...factsOf(said) };
   const beside = options.beside ?? [];
-  const remembered = await rememberedIn(options, file, others);
+  const remembered = await rememberedIn(options, file, placed.others);
   const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
   const added = addTenantTo(placed, observed, about);
   const { stdout } = process;
