@@ -18,6 +18,7 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { EngineLog } from "./engine-log";
+import { FailedImports, isFailedImport } from "./failed-imports";
 import { notKnownYet, pageOf } from "./list-page";
 import { ProtocolError } from "./protocol-error";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
@@ -52,6 +53,7 @@ export class ProviderService {
   #instance: string | undefined;
   /** The provider instance that this process is, as the engine refers to it. */
   #reference = "";
+  #failedImports = new FailedImports();
   /** The components that are being constructed, and what tells them that the run ends. */
   readonly #constructs = new Set<Promise<unknown>>();
   #ending = Promise.withResolvers<void>();
@@ -139,11 +141,12 @@ export class ProviderService {
   diff(request: Request<"DiffRequest">): unknown {
     const kind = resourceKind(typeInUrn(request.getUrn()));
     if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
-    const changes = this.#frontOf(request).diff(
-      request.getId(),
-      propertiesOf(request.getOlds()),
-      propertiesOf(request.getNews()),
-    );
+    const front = this.#frontOf(request);
+    const olds = propertiesOf(request.getOlds());
+    const news = propertiesOf(request.getNews());
+    const changes =
+      this.#failedImports.changes(front, { urn: request.getUrn(), olds, news }) ??
+      front.diff(request.getId(), olds, news);
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
     // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
@@ -172,9 +175,13 @@ export class ProviderService {
     const front = this.#frontOf(request);
     const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
+    // Left out of an answer, its id tells the engine that it is gone: its import failed.
+    if (isFailedImport(outputs)) return new messages.ReadResponse();
+    if (isImport) this.#failedImports.begin(request.getUrn());
     const found = isImport
       ? await front.lookUp(request.getId(), request.getTimeout())
       : await front.read(request.getId(), outputs, request.getTimeout());
+    if (isImport) this.#failedImports.assertWanted(request.getUrn());
     const answer = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
@@ -190,6 +197,7 @@ export class ProviderService {
     const id = request.getId();
     const olds = propertiesOf(request.getOlds());
     const inputs = propertiesOf(request.getNews());
+    await this.#failedImports.assertImported(request.getUrn(), id, request.getPreview());
     const outputs = request.getPreview()
       ? front.preview(inputs, { id, outputs: olds })
       : await front.update(id, olds, inputs, request.getTimeout());
@@ -199,12 +207,12 @@ export class ProviderService {
   }
 
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
-    await this.#frontOf(request).delete(
-      request.getId(),
-      propertiesOf(request.getProperties()),
-      request.getTimeout(),
-      nameOf(request),
-    );
+    const outputs = propertiesOf(request.getProperties());
+    if (isFailedImport(outputs)) {
+      this.#log.say(`${nameOf(request)} was never imported; nothing was deleted at the service.`);
+      return new Empty();
+    }
+    await this.#frontOf(request).delete(request.getId(), outputs, request.getTimeout(), nameOf(request));
     return new Empty();
   }
 
@@ -297,6 +305,7 @@ export class ProviderService {
     this.#engine = engine;
     this.#log.reach(engine);
     this.#instance = undefined;
+    this.#failedImports = new FailedImports();
     [this.#session, this.#fronts] = this.#begin();
   }
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../client";
 import { type ArgumentFailure, type RawArguments, validate } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
-import { isPrintable, printable } from "../settings/text";
+import { isPrintable, printable, quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { withoutUndefined } from "../settings/without-undefined";
 import { TimeLimit } from "../tenant";
@@ -68,6 +68,12 @@ export interface Front {
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
   diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
+  /**
+   * Why what an import has read can't become what the program declares: it is about something else. Undefined where it can. Pure.
+   *
+   * @param olds what was read.
+   */
+  importMismatch(olds: Properties, inputs: Properties): string | undefined;
   /**
    * What create will answer, or update of what is there before, as far as that is known without a request; the rest is
    * `UNKNOWN`.
@@ -244,6 +250,18 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       if (ids.length > 0 && session.declares(before)) session.hold(ids);
       const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
+    },
+
+    importMismatch(olds, news) {
+      const inputs = lifecycle.complete(news);
+      const changes = lifecycle.diff(stateOf(olds), inputs);
+      if (!changes.some(({ replace }) => replace)) return undefined;
+      const nameOf = (declaration: Declaration) => [...declaration.things()][0]?.name ?? kind;
+      const declared = nameOf(lifecycle.declare(inputs));
+      // Where it is not known yet, there is no name to advise.
+      const isKnown = !Object.values(news).includes(UNKNOWN);
+      const id = isKnown ? ` such as ${quote(declared.replace(" ", ":"))}` : "";
+      return `The import names ${printable(nameOf(declarationOf(stateOf(olds))))}, and the program declares ${printable(declared)}. Nothing was imported. Import it by an id of what is declared${id}, or take \`import\` out: then \`up\` takes over what is there as declared.`;
     },
 
     preview(inputs, before) {

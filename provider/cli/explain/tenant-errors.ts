@@ -26,6 +26,7 @@ export const TENANT_ERRORS = {
     causes: [
       "an id or a value with a slip",
       "a value that stands on the list in several scopes",
+      "the `import` option of a resource names another entry or VIP than the resource declares",
       "the key is of another tenant",
     ],
     remedies: [

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
+import { InitFailed } from "../../support/provider-call";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -93,3 +94,54 @@ it("of what is not there says so, and of what can't be meant why", async () => {
   await expect(entry.read("https://evil.example/")).rejects.toThrow(/names no entry.*\[ERR_IMPORT\]/);
   await expect(tenant.provider.resource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
 });
+
+/** What is read by an id, and what the program declares instead. */
+const MISMATCHES: [HandlerName, string, object, string][] = [
+  [
+    "allowDenyEntry",
+    "allow:gmail.com",
+    { list: "deny", value: "evil.example" },
+    'The import names allow gmail.com, and the program declares deny evil.example. Nothing was imported. Import it by an id of what is declared such as "deny:evil.example",',
+  ],
+  [
+    "vipEmployee",
+    "oskar.kowalski@acme.example",
+    { email: "ruth.castellan@acme.example" },
+    "The import names oskar.kowalski@acme.example, and the program declares ruth.castellan@acme.example. Nothing was imported.",
+  ],
+];
+
+it.each(MISMATCHES)(
+  "%s by an id of another one fails, and is never deleted",
+  async (handler, id, declared, told) => {
+    await tenant.provider.nextRun();
+    const resource = tenant.provider.resource(handler);
+    const found = (await resource.read(id)) ?? expect.fail(`${id} is not there`);
+    const { inputs } = await resource.check({ ...declared }, found.inputs);
+    // No replacement: the engine would end the run with what was read in state.
+    expect(await resource.diff(found.id, found.properties, inputs, found.inputs)).toEqual({
+      changes: true,
+      replaces: [],
+    });
+    const update = (preview: boolean) =>
+      resource
+        .update(found.id, found.properties, inputs, found.inputs, { preview })
+        .catch((error: unknown) => error);
+    const previewed = await update(true);
+    expect(previewed).not.toBeInstanceOf(InitFailed);
+    expect(String(previewed)).toContain(told);
+    const failed = await update(false);
+    if (!(failed instanceof InitFailed)) expect.fail(String(failed));
+    expect(failed.properties).toEqual({ failedImport: expect.stringContaining(told) });
+
+    await tenant.provider.nextRun();
+    const later = tenant.provider.resource(handler);
+    tenant.trace();
+    expect(await later.read(failed.id, failed.properties, found.inputs)).toBeUndefined();
+    await later.delete(failed.id, failed.properties, found.inputs);
+    expect(tenant.trace()).toEqual([]);
+    // What is declared takes its place, once the program imports nothing.
+    const diff = await later.diff(failed.id, failed.properties, inputs, found.inputs);
+    expect(diff).toEqual({ changes: true, replaces: ["failedImport"] });
+  },
+);

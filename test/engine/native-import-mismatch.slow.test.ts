@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { EngineProject } from "../support/engine-project";
+import { clicked, entry, environmentOf, traceOf } from "./native-import";
+
+/** A program that imports an entry and a VIP by these ids. */
+const program = (entryId: string, vipId: string): string => `
+  import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
+  new AllowDenyEntry("evil", { list: "deny", value: "evil.example", comment: "INC-7" }, { import: ${JSON.stringify(entryId)} });
+  new VipEmployee("ceo", { email: "ceo@acme.example" }, { import: ${JSON.stringify(vipId)} });
+`;
+
+it.each([
+  ["with a preview, leaves nothing in state", []],
+  ["without a preview, leaves nothing of them in state", ["--skip-preview"]],
+])("an import by ids of another entry and VIP, %s", async (_name, args) => {
+  await using sandbox = await clicked([
+    entry("deny", "evil.example", "INC-7"),
+    entry("allow", "other.example"),
+  ]);
+  const other = sandbox.allowDenyEntries("acme").find(({ value }) => value === "other.example")?.id ?? "";
+  const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+  await using project = await EngineProject.create({
+    program: program(other, "pay@acme.example"),
+    plugin: true,
+    environment: environmentOf(sandbox),
+  });
+  const outputsInState = async () => {
+    const { resources } = await project.state();
+    return resources.filter(({ type }) => !type.startsWith("pulumi:")).map(({ outputs }) => outputs);
+  };
+
+  const { code, output } = await project.run("up", "--yes", ...args);
+  expect(code).not.toBe(0);
+  expect(output).toMatch(
+    /The import names (?:allow other\.example, and the program declares deny evil\.example|pay@acme\.example, and the program declares ceo@acme\.example)\. Nothing was imported\./,
+  );
+  // Without a preview, what the engine has put into state names nothing.
+  for (const outputs of await outputsInState()) expect(Object.keys(outputs ?? {})).toEqual(["failedImport"]);
+  if (args.length === 0) expect(await outputsInState()).toEqual([]);
+
+  // Taken out of the program, nothing is deleted.
+  await project.write("");
+  await project.succeed("up", "--yes", "--skip-preview");
+  expect(await outputsInState()).toEqual([]);
+  expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+
+  // And by the right ids, they are imported.
+  await project.write(program("deny:evil.example", "ceo@acme.example"));
+  await project.succeed("up", "--yes", ...args);
+  expect((await outputsInState()).map((outputs) => outputs?.["value"] ?? outputs?.["email"]).sort()).toEqual([
+    "ceo@acme.example",
+    "evil.example",
+  ]);
+  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+});
