@@ -59,7 +59,7 @@ function waitsIn(header: string, now: number): number[] {
   return waits;
 }
 
-/** Date.parse takes an asctime date for local time. */
+/** Date.parse takes a date without a zone for local time. */
 function dateOf(text: string): number | undefined {
   const at = Date.parse(ASCTIME.test(text) ? `${text} GMT` : text);
   return Number.isNaN(at) ? undefined : at;
