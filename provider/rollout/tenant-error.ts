@@ -44,7 +44,7 @@ export function codeIn(error: unknown): string {
 
 /** A list tells that it was not applied, how many of how many, and what to do. */
 const NOT_APPLIED =
-  /^(\d+ of \d+ .+ could not be brought to what is declared); the reasons are below(\..*?)(?: Mend them, or .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
+  /^(\d+ of \d+ .+ could not be brought to what is declared); the reasons are below(\..*?)(?: (?:Mend them, or|Fix what the reasons name,) .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
 /** And below that each reason: what it is of, the cause and its code. */
 const REASON = /^(.+?): (.+ \[ERR_[A-Z_]+\])$/;
 
