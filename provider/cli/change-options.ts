@@ -125,17 +125,28 @@ export interface ChosenFile {
  *
  * @throws {ConfigurationError} when they contradict each other, or more than one is meant.
  */
-export async function chosenFile({ file, tenant, baseline, targets }: ChangeOptions): Promise<ChosenFile> {
-  if (file !== undefined && tenant !== undefined) {
-    throw new ConfigurationError("Give --file or --tenant, not both.");
-  }
-  const top =
-    file ??
-    (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings);
+export async function chosenFile(options: ChangeOptions): Promise<ChosenFile> {
+  const { baseline, targets } = options;
+  const top = await chosenTop(options);
   const tenants = await settingsOfTenants(targets);
   if (baseline === undefined) return { file: top, tenants };
   const { baselineOf } = await import("../gitops/list-change/which-file.js");
   return { file: baselineOf(top), includedBy: top, tenants };
+}
+
+/**
+ * The settings file that the options name, or the tenant's, whether it or its baseline is meant.
+ *
+ * @throws {ConfigurationError} when they contradict each other, or more than one is meant.
+ */
+export async function chosenTop({ file, tenant, targets }: ChangeOptions): Promise<string> {
+  if (file !== undefined && tenant !== undefined) {
+    throw new ConfigurationError("Give --file or --tenant, not both.");
+  }
+  return (
+    file ??
+    (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings)
+  );
 }
 
 async function settingsOfTenants(targets: string): Promise<readonly string[]> {

@@ -1,7 +1,15 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client/errors";
 import { EXITS, standing } from "./change-commands";
-import { type ChangeOptions, listOption, VALUES, withAnswers, withFacts, withPlace } from "./change-options";
+import {
+  type ChangeOptions,
+  chosenTop,
+  listOption,
+  VALUES,
+  withAnswers,
+  withFacts,
+  withPlace,
+} from "./change-options";
 import { type ExitCode, verb } from "./command-line";
 import { withHelp } from "./verb-help";
 
@@ -94,7 +102,7 @@ async function decide(
   const { changeLists } = await import("./change-lists.js");
   const { reviewedMark } = await import("../files/settings-schema.js");
   const on = new Date().toISOString().slice(0, 10);
-  const by = options.by ?? (await committer());
+  const by = options.by ?? (await committer(options));
   const mark = reviewedMark.safeParse({ on, by, reason: options.reason });
   if (!mark.success) {
     const [issue] = mark.error.issues;
@@ -103,10 +111,11 @@ async function decide(
   return await changeLists({ ...standing(what, values, options), reviewed: mark.data }, options);
 }
 
-/** Who decides where nobody is named: as whom git commits here. */
-async function committer(): Promise<string> {
+/** Who decides where nobody is named: as whom git commits in the repository of the file. */
+async function committer(options: Options): Promise<string> {
   const { programsIn } = await import("../gitops/git.js");
-  const { git } = programsIn(process.cwd());
+  const { repositoryOfFile } = await import("../files/repository.js");
+  const { git } = programsIn(repositoryOfFile(await chosenTop(options)) ?? process.cwd());
   const told = await git(["config", "--get", "user.email"]).catch(() => undefined);
   const email = told?.stdout.trim() ?? "";
   if (told?.code === 0 && email !== "") return email;

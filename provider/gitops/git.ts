@@ -1,8 +1,9 @@
 import { execFile, spawn } from "node:child_process";
-import { dirname, resolve } from "node:path";
-import { realPath, repositoryOf } from "../files/repository";
+import { relative, resolve } from "node:path";
+import { realPath, repositoryOf, repositoryOfFile } from "../files/repository";
 import { leanEnvironment } from "../machine/child-environment";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { shellWord } from "../settings/shell-word";
 import { excerpt, printable } from "../settings/text";
 
 /** What git can't do, or what keeps it from being asked; the working tree is as it was, unless the message says otherwise. */
@@ -64,10 +65,18 @@ export function programsIn(folder: string): Programs {
   };
 }
 
+/** How a person is told to call git for a repository: where another one is in the working directory, by name. */
+export function gitIn(repository: string): string {
+  const here = repositoryOf(realPath("."));
+  return here !== undefined && realPath(here) === realPath(repository)
+    ? "git"
+    : `git -C ${shellWord(relative(realPath("."), realPath(repository)))}`;
+}
+
 /** Whether git has a file just as it is: taken away, it can be had back. */
 export async function isCommitted(file: string): Promise<boolean> {
   const path = realPath(resolve(file));
-  const repository = repositoryOf(dirname(path));
+  const repository = repositoryOfFile(path);
   if (repository === undefined) return false;
   const { git } = programsIn(repository);
   const known = await git(["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]);
@@ -118,9 +127,7 @@ export class GitReader {
   constructor(folder: string) {
     this.#folder = folder;
     const own = leanEnvironment(process.env, "git");
-    // Paths mean what is said here; and objects that a partial clone lacks are not fetched one by one.
-    for (const name of ["GIT_LITERAL_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"])
-      delete own[name];
+    // Objects that a partial clone lacks are not fetched one by one.
     this.#environment = { ...own, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
   }
 

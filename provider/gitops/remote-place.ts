@@ -45,6 +45,22 @@ export function pullRequestPage({ host, address }: RemotePlace, branch: string):
   }
 }
 
+/** The page of a pull or merge request; undefined where the host is not known, or has other addresses than its public one. */
+export function requestPage({ host, address }: RemotePlace, number: string): string | undefined {
+  switch (host) {
+    case "github":
+      return `${address}/pull/${number}`;
+    case "gitlab":
+      return `${address}/-/merge_requests/${number}`;
+    case "bitbucket":
+      return /^https?:\/\/bitbucket\.org\//.test(address) ? `${address}/pull-requests/${number}` : undefined;
+    case "azure":
+      return `${address}/pullrequest/${number}`;
+    default:
+      return undefined;
+  }
+}
+
 function readUrl(
   url: string,
 ): { readonly name: string; readonly path: readonly string[]; readonly origin: string } | undefined {

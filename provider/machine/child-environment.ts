@@ -5,6 +5,13 @@ const ANY =
 /** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
 const SECRET = /key|token|auth(?!orized$)|secret|password|passphrase|credential/i;
 
+/**
+ * By which git takes another repository, index or history than the one of its directory, or paths for something else: a hook, an alias
+ * or a shell has set these for a repository of its own, and which one is meant here is known.
+ */
+const OF_ONE_REPOSITORY =
+  /^GIT_(DIR|WORK_TREE|INDEX_FILE|COMMON_DIR|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|NAMESPACE|PREFIX|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM|GRAFT_FILE|SHALLOW_FILE|NO_REPLACE_OBJECTS|REPLACE_REF_BASE|IMPLICIT_WORK_TREE|INTERNAL_SUPER_PREFIX|QUARANTINE_PATH|REFLOG_ACTION|(LITERAL|GLOB|NOGLOB|ICASE)_PATHSPECS)$/;
+
 /** What some children need besides. */
 const MORE = {
   /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
@@ -27,7 +34,7 @@ const MORE = {
 export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typeof MORE): NodeJS.ProcessEnv {
   const more = need === undefined ? undefined : MORE[need];
   const isNeeded = (name: string): boolean =>
-    (ANY.test(name) && !SECRET.test(name)) || more?.test(name) === true;
+    (ANY.test(name) && !SECRET.test(name)) || (more?.test(name) === true && !OF_ONE_REPOSITORY.test(name));
   return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name)));
 }
 

@@ -16,10 +16,42 @@ export interface CommitText {
   readonly id: string;
   readonly parents: readonly string[];
   readonly author: string;
-  /** ISO 8601, UTC. */
+  /** The author's date, ISO 8601, UTC. */
   readonly at: string;
+  readonly committer: string;
+  /** The committer's date, ISO 8601, UTC: that of a rebase, a cherry-pick or a squash. */
+  readonly committedAt: string;
   readonly subject: string;
   readonly message: string;
+}
+
+/** Who committed something, where that is not who wrote it, and when, where that is another time. */
+export interface Committed {
+  readonly committer?: string;
+  readonly committedAt?: string;
+}
+
+/** What of a commit's committer differs from its author. */
+export function committedBy({ author, at, committer, committedAt }: CommitText): Committed {
+  if (committer === author && committedAt === at) return {};
+  return { committer, committedAt };
+}
+
+/** What a message says of who else wrote it and where it came from; anybody can write that. */
+export interface Trailers {
+  readonly coAuthors?: readonly string[];
+  readonly cherryPickedFrom?: string;
+}
+
+export function trailersOf(message: string): Trailers {
+  const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
+    ([, who = ""]) => who,
+  );
+  const [, from] = [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
+  return {
+    ...(coAuthors.length === 0 ? {} : { coAuthors: [...new Set(coAuthors)] }),
+    ...(from === undefined ? {} : { cherryPickedFrom: from }),
+  };
 }
 
 /** All commits that changed a file whose name is that of a settings file, newest first. */
@@ -119,18 +151,27 @@ export async function textsOf(
     const end = text.indexOf("\n\n");
     const head = end < 0 ? text : text.slice(0, end);
     const message = end < 0 ? "" : text.slice(end + 2).trim();
-    const [, author = "", seconds = "0"] = /^author (.*) (\d+) [+-]\d{4}$/m.exec(head) ?? [];
-    const at = new Date(Number(seconds) * 1_000);
+    const [author, at] = personIn(head, "author");
+    const [committer, committedAt] = personIn(head, "committer");
     found.set(id, {
       id,
       parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
       author,
-      at: Number.isNaN(at.getTime()) ? "" : at.toISOString(),
+      at,
+      committer,
+      committedAt,
       subject: message.split("\n", 1)[0] ?? "",
       message,
     });
   }
   return found;
+}
+
+/** Who an object's header names, and when: `author Dana <dana@acme.example> 1790000000 +0000`. */
+function personIn(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
+  const [, name = "", seconds = "0"] = new RegExp(`^${role} (.*) (\\d+) [+-]\\d{4}$`, "m").exec(head) ?? [];
+  const at = new Date(Number(seconds) * 1_000);
+  return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];
 }
 
 /** How commits follow each other. */

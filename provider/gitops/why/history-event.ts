@@ -1,3 +1,4 @@
+import type { Committed, Trailers } from "./commits";
 import type { Element } from "./elements";
 import type { ChangeRequest } from "./request";
 
@@ -10,16 +11,18 @@ export interface PlacedElement extends Element {
 /** What one commit did to what files say of a value. */
 export interface HistoryEvent {
   /** Absent of what is not committed yet. */
-  readonly commit?: {
-    readonly id: string;
-    readonly author: string;
-    readonly at: string;
-    readonly subject: string;
-  };
-  /** What brought the commit, the nearest first, where its message or a merge's tells. */
+  readonly commit?: Committed &
+    Trailers & {
+      readonly id: string;
+      readonly author: string;
+      /** The author's date. */
+      readonly at: string;
+      readonly subject: string;
+    };
+  /** What brought the commit, the nearest first, where its message or a merge's tells; last, what only a message claims. */
   readonly requests: readonly ChangeRequest[];
   /** The merges that brought it, the nearest first. */
-  readonly merges: readonly { readonly id: string; readonly at: string }[];
+  readonly merges: readonly (Committed & { readonly id: string; readonly at: string })[];
   readonly before?: PlacedElement;
   readonly after?: PlacedElement;
   /** By which line of `include` it came or went, where the element itself stayed as it was. */

@@ -1,21 +1,22 @@
 import { readFileSync } from "node:fs";
-import { relative, resolve, sep } from "node:path";
-import { isOutside, realPath, repositoryOf } from "../../files/repository";
+import { pathInRepository, repositoryOfFile } from "../../files/repository";
 import { printable } from "../../settings/text";
 import { GitError, GitReader } from "../git";
+import { remotePlace } from "../remote-place";
 import { type Change, changesBetween } from "./changes-between";
 import {
   type CommitFiles,
   CommitGraph,
-  type CommitText,
   commitsOfSettings,
+  committedBy,
   mergedFiles,
   textsOf,
+  trailersOf,
 } from "./commits";
 import { ElementFinder } from "./elements";
 import type { HistoryEvent, PlacedElement } from "./history-event";
 import { includeEvents, type Version } from "./include-changes";
-import { requestOf } from "./request";
+import { requestsIn } from "./request";
 
 /** What git tells of a value, the newest first, and what it can't tell. */
 export interface ValueHistory {
@@ -30,7 +31,8 @@ const MOST_BYTES = 6 * 1024 ** 3;
 
 /**
  * The history of a value in settings files: what each commit changed of it, however it was written and in whichever of the files, and
- * where it came from when it was moved there from another one. Reads every version of the files once. Never throws: what git can't tell
+ * where it came from when it was moved there from another one. Each file's history is that of the repository that keeps it, whatever the
+ * working directory is: a submodule or a nested repository has its own. Reads every version of the files once. Never throws: what git can't tell
  * is told.
  *
  * @param files paths, relative to the working folder.
@@ -41,32 +43,65 @@ export async function historyOf(
   value: string,
   { mostBytes = MOST_BYTES }: { mostBytes?: number } = {},
 ): Promise<ValueHistory> {
-  const nothing = { events: [], isOfOtherFiles: false };
-  const top = repositoryOf(realPath(resolve(".")));
-  if (top === undefined)
-    return {
-      ...nothing,
-      missing: ["These files are in no git repository, so who brought it and when is not known."],
-    };
-  const outside = files.filter((file) => isOutside(realPath(top), realPath(resolve(file))));
-  const paths = files.filter((file) => !outside.includes(file)).map((file) => inRepository(top, file));
-  try {
-    const reading = new Reading(new GitReader(top), value, mostBytes);
-    const history = await reading.history(new Map(paths.map((path, index) => [path, files[index] ?? ""])));
-    const beyond = outside.map(
-      (file) => `${printable(file)} is not in this repository, so its history is not told.`,
+  const byRepository = Map.groupBy(files, repositoryOfFile);
+  const histories: ValueHistory[] = [];
+  for (const [repository, own] of byRepository) {
+    histories.push(
+      repository === undefined
+        ? { events: [], isOfOtherFiles: false, missing: [notInRepository(own, byRepository.size)] }
+        : await historyIn(repository, own, value, mostBytes),
     );
-    return { ...history, missing: [...history.missing, ...beyond] };
+  }
+  // That another repository never had it is no reason to look at its other files.
+  const isKnown = histories.some(({ events, isOfOtherFiles }) => events.length > 0 && !isOfOtherFiles);
+  const told = isKnown ? histories.filter(({ isOfOtherFiles }) => !isOfOtherFiles) : histories;
+  return {
+    events: mergedByTime(told.map(({ events }) => events)),
+    isOfOtherFiles: told.some(({ isOfOtherFiles }) => isOfOtherFiles),
+    missing: [...new Set(histories.flatMap(({ missing }) => missing))],
+  };
+}
+
+function notInRepository(files: readonly string[], places: number): string {
+  return places === 1
+    ? "These files are in no git repository, so who brought it and when is not known."
+    : `${files.map(printable).join(", ")}: in no git repository, so who brought it there and when is not known.`;
+}
+
+async function historyIn(
+  repository: string,
+  files: readonly string[],
+  value: string,
+  mostBytes: number,
+): Promise<ValueHistory> {
+  const paths = files.map((file) => [pathInRepository(repository, file), file] as const);
+  try {
+    return await new Reading(new GitReader(repository), value, mostBytes).history(new Map(paths));
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
-    return { ...nothing, missing: [`${error.message} Who brought it and when is not known.`] };
+    return {
+      events: [],
+      isOfOtherFiles: false,
+      missing: [`${error.message} Who brought it and when is not known.`],
+    };
   }
 }
 
-function inRepository(top: string, file: string): string {
-  return relative(realPath(top), realPath(resolve(file)))
-    .split(sep)
-    .join("/");
+/** Histories of several repositories as one, the newest first; each stays in the order that git gives it. */
+function mergedByTime(histories: readonly (readonly HistoryEvent[])[]): readonly HistoryEvent[] {
+  const left = histories.map((events) => [...events]);
+  const merged: HistoryEvent[] = [];
+  const at = (events: readonly HistoryEvent[]): string => {
+    const [event] = events;
+    // What is not committed is newer than all that is.
+    return event === undefined ? "" : (event.commit?.committedAt ?? event.commit?.at ?? "~");
+  };
+  for (;;) {
+    const next = left.reduce((one, other) => (at(other) > at(one) ? other : one), []);
+    const event = next.shift() ?? left.find((events) => events.length > 0)?.shift();
+    if (event === undefined) return merged;
+    merged.push(event);
+  }
 }
 
 /** What came or went with a file, but for what came or went in it at once, which is told already. */
@@ -314,7 +349,7 @@ class Reading {
   async #told(changes: readonly Committed[], graph: CommitGraph): Promise<readonly HistoryEvent[]> {
     if (changes.length === 0) return [];
     const git = this.#git;
-    const remote = await this.#remote();
+    const remote = remotePlace(await this.#remote());
     const cut = new Set((await this.#shallow()).split("\n"));
     const mergesOf = new Map(changes.map(({ commit }) => [commit, graph.mergesOf(commit)]));
     const texts = await textsOf(git, [...mergesOf.keys(), ...[...mergesOf.values()].flat()]);
@@ -323,29 +358,31 @@ class Reading {
       const merges = (mergesOf.get(commit) ?? [])
         .map((id) => texts.get(id))
         .filter((one) => one !== undefined);
-      const requests = [own, ...merges].flatMap((text) => requestOf(text?.message ?? "", remote) ?? []);
+      const requests = [own, ...merges].flatMap((text) =>
+        text === undefined ? [] : requestsIn(text.message, remote, text.parents.length > 1),
+      );
+      const confirmed = requests.filter(({ isClaimed }) => isClaimed === undefined);
       const names = new Set<string>();
       return {
         ...change,
-        commit: { id: commit, author: own?.author ?? "", at: own?.at ?? "", subject: own?.subject ?? "" },
-        requests: requests.filter(({ name }) => !names.has(name) && names.add(name)),
-        merges: merges.map(({ id, at }: CommitText) => ({ id, at })),
+        commit: {
+          ...{ id: commit, author: own?.author ?? "", at: own?.at ?? "", subject: own?.subject ?? "" },
+          ...(own === undefined ? {} : { ...committedBy(own), ...trailersOf(own.message) }),
+        },
+        requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
+        merges: merges.map((one) => ({ id: one.id, at: one.at, ...committedBy(one) })),
         ...(cut.has(commit) ? { isCutHere: true as const } : {}),
       };
     });
   }
 
-  async #remote(): Promise<string | undefined> {
-    const told = await this.#git
-      .text("config", "--null", "--get-regexp", "^remote\\..*\\.url$")
-      .catch(() => "");
-    const urls = new Map(
-      told.split("\0").map((line) => {
-        const [name = "", url = ""] = line.split("\n", 2);
-        return [name, url] as const;
-      }),
-    );
-    return urls.get("remote.origin.url") ?? [...urls.values()].find((url) => url !== "");
+  /** The address of the repository's remote, as git reads it. */
+  async #remote(): Promise<string> {
+    const told = await this.#git.text("remote").catch(() => "");
+    const names = told.split("\n").filter((name) => name !== "");
+    const name = names.find((one) => one === "origin") ?? names[0];
+    if (name === undefined) return "";
+    return (await this.#git.text("remote", "get-url", "--", name).catch(() => "")).trim();
   }
 
   async #shallow(): Promise<string> {

@@ -1,52 +1,72 @@
+import { type Host, type RemotePlace, requestPage } from "../remote-place";
+
 /** The pull request or merge request that a commit tells of. */
 export interface ChangeRequest {
-  /** `#12`, or `!34` as GitLab has it. */
+  /** `#12`, or `!34` as GitLab has it; of another project, `evil/other!34`. */
   readonly name: string;
   readonly url?: string;
+  /** Whether only a message says so, in a form that the remote's host would not have written: anybody can type that. */
+  readonly isClaimed?: true;
 }
+
+/** How a host names a request in the message of what it merges or squashes. */
+interface Form {
+  /** The host that writes it. */
+  readonly host: Host;
+  readonly pattern: RegExp;
+  /** Whether it stands in the first line. Default: in any line of its own, the last one of which is the host's. */
+  readonly isSubject?: true;
+  /** Whether only a commit with several parents has it. */
+  readonly isOfMerge?: true;
+}
+
+/** The request's number is the last group, and the project the one before it, if the host names it. */
+const FORMS: readonly Form[] = [
+  { host: "github", pattern: /^Merge pull request #(\d{1,9}) from /, isSubject: true, isOfMerge: true },
+  { host: "github", pattern: /\(#(\d{1,9})\)$/, isSubject: true },
+  { host: "gitlab", pattern: /^See merge request ([\w./-]*)!(\d{1,9})$/gm, isOfMerge: true },
+  { host: "bitbucket", pattern: /\(pull request #(\d{1,9})\)$/, isSubject: true },
+  { host: "bitbucket", pattern: /^Pull request #(\d{1,9}): /, isSubject: true },
+  { host: "azure", pattern: /^Merged PR (\d{1,9}): /, isSubject: true },
+];
 
 /**
- * The pull request or merge request that brought a commit, as its message tells: of a merge (`Merge pull request #12 from …`, `See merge
- * request group/project!34`, `Merged in … (pull request #12)`, `Merged PR 12: …`), or of what was squashed (`… (#12)`).
+ * The pull requests or merge requests that a commit's message tells of. The one in the form of the remote's host comes first; every
+ * other one is only claimed, since whoever writes a commit can write that too.
  *
- * @param remote the address of the repository's remote; nothing of it but host and path is used.
+ * @param remote where the repository's remote is. Undefined: not known, so that all is only claimed.
+ * @param isMerge whether the commit has several parents.
  */
-export function requestOf(message: string, remote: string | undefined): ChangeRequest | undefined {
-  const subject = message.split("\n", 1)[0] ?? "";
-  const at = remote === undefined ? undefined : siteOf(remote);
-  const [, project, number] = /^See merge request ([\w./-]*)!(\d{1,9})$/m.exec(message) ?? [];
-  if (number !== undefined) {
-    // A path of somebody else's is not made a link.
-    const isOwn = at !== undefined && (project === "" || project?.toLowerCase() === at.path.toLowerCase());
-    return {
-      name: `!${number}`,
-      ...(isOwn ? { url: `https://${at.host}/${at.path}/-/merge_requests/${number}` } : {}),
-    };
-  }
-  const [, merged] = /^Merge pull request #(\d{1,9}) from /.exec(subject) ?? [];
-  const [, bitbucket] = /\(pull request #(\d{1,9})\)$/.exec(subject) ?? [];
-  const [, azure] = /^Merged PR (\d{1,9}): /.exec(subject) ?? [];
-  const [, squashed] = /\(#(\d{1,9})\)$/.exec(subject) ?? [];
-  const id = merged ?? bitbucket ?? azure ?? squashed;
-  if (id === undefined) return undefined;
-  // There, `(#12)` is an issue.
-  if (squashed === id && at !== undefined && /gitlab/i.test(at.host)) return undefined;
-  const name = `#${id}`;
-  if (at === undefined || azure !== undefined) return { name };
-  if (bitbucket !== undefined || at.host === "bitbucket.org")
-    return { name, url: `https://${at.host}/${at.path}/pull-requests/${id}` };
-  const isGitHub = /(?:^|[.-])github[.-]/i.test(`.${at.host}.`);
-  return { name, ...(isGitHub ? { url: `https://${at.host}/${at.path}/pull/${id}` } : {}) };
+export function requestsIn(
+  message: string,
+  remote: RemotePlace | undefined,
+  isMerge: boolean,
+): readonly ChangeRequest[] {
+  const subject = (message.split("\n", 1)[0] ?? "").trimEnd();
+  const found = FORMS.flatMap((form): ChangeRequest[] => {
+    // Elsewhere, `(#12)` is an issue.
+    const isIssue = form.pattern.source.startsWith("\\(#");
+    if (isIssue && remote?.host !== undefined && remote.host !== "github") return [];
+    const matches = form.isSubject
+      ? [form.pattern.exec(subject)].filter((one) => one !== null)
+      : [...message.replaceAll("\r\n", "\n").matchAll(form.pattern)];
+    return matches.map((match, index): ChangeRequest => {
+      const number = match.at(-1) ?? "";
+      const project = match.length > 2 ? (match[1] ?? "") : "";
+      const isOwn = project === "" || isProjectOf(remote, project);
+      const name = form.host === "gitlab" ? `${isOwn ? "" : project}!${number}` : `#${number}`;
+      // The host's own line is below what an author has typed.
+      const isHosts = form.host === remote?.host && isOwn && index === matches.length - 1;
+      if (!isHosts || (form.isOfMerge && !isMerge)) return { name, isClaimed: true };
+      const url = requestPage(remote, number);
+      return { name, ...(url === undefined ? {} : { url }) };
+    });
+  });
+  const [confirmed, claimed] = [true, false].map((is) => found.filter((one) => !one.isClaimed === is));
+  return [...(confirmed ?? []), ...(claimed ?? [])];
 }
 
-/** Host and path of a remote's address, where it is one on the web: nobody's name and password. */
-function siteOf(remote: string): { readonly host: string; readonly path: string } | undefined {
-  const [, scpHost, scpPath] = /^(?:[^@/:\s]+@)?([\w.-]+):(?!\/)([\w./~-]+)$/.exec(remote) ?? [];
-  const url = scpHost === undefined ? URL.parse(remote) : undefined;
-  const isWeb = url !== null && url !== undefined && /^(?:https?|ssh|git):$/.test(url.protocol);
-  const host = scpHost ?? (isWeb ? url.hostname : "");
-  const path = (scpPath ?? (isWeb ? url.pathname : ""))
-    .replace(/^\/+|\/+$|\.git\/?$/g, "")
-    .replace(/\/+$/, "");
-  return /^[\w.-]+$/.test(host) && /^[\w.~/-]+$/.test(path) ? { host, path } : undefined;
+function isProjectOf(remote: RemotePlace | undefined, project: string): boolean {
+  if (remote === undefined) return false;
+  return new URL(remote.address).pathname.slice(1).toLowerCase() === project.toLowerCase();
 }

@@ -252,17 +252,41 @@ function eventLine(event: HistoryEvent): Dated {
     more.push(
       say`commit ${given(commit.id.slice(0, 12))} by ${given(commit.author)}: ${given(commit.subject)}`,
     );
-    for (const { name, url } of requests)
+    const { committer, committedAt, coAuthors = [], cherryPickedFrom } = commit;
+    if (committer !== undefined && committedAt !== undefined)
       more.push(
-        say`${name.startsWith("!") ? "merge" : "pull"} request ${given(name)}${url === undefined ? [] : say` ${given(url)}`}`,
+        say`written on ${minute(commit.at)}; committed on ${minute(committedAt)} by ${given(committer)}`,
       );
+    if (cherryPickedFrom !== undefined)
+      more.push(say`its message says it was cherry-picked from ${given(cherryPickedFrom.slice(0, 12))}`);
+    if (coAuthors.length > 0)
+      more.push(
+        say`its message names as co-author ${join(
+          coAuthors.map((who) => [given(who)]),
+          ", ",
+        )}`,
+      );
+    for (const { name, url, isClaimed } of requests) {
+      const kind = name.includes("!") ? "merge" : "pull";
+      more.push(
+        isClaimed
+          ? say`only its message claims: ${kind} request ${given(name)}`
+          : say`${kind} request ${given(name)}${url === undefined ? [] : say` ${given(url)}`}`,
+      );
+    }
     const [merge] = merges;
-    if (merge !== undefined) more.push(say`merged by ${given(merge.id.slice(0, 12))} on ${day(merge.at)}`);
+    if (merge !== undefined)
+      more.push(
+        say`merged by ${given(merge.id.slice(0, 12))} on ${day(merge.committedAt ?? merge.at)}${
+          merge.committer === undefined ? [] : say` (committed by ${given(merge.committer)})`
+        }`,
+      );
   }
   const told = includeWords(event) ?? eventWords(event.before, event.after, event.isCutHere === true);
   const what = event.isUndoneByMerge ? say`a merge did not take over what a branch had: ${told}` : told;
   const words = commit === undefined ? say`not committed yet: ${what}` : what;
-  return { from: "git", at: commit?.at, words, more };
+  // When it came into this history: an author's date stays what it was through a rebase, however long that is after.
+  return { from: "git", at: commit?.committedAt ?? commit?.at, words, more };
 }
 
 function includeWords({ before, after, include }: HistoryEvent): Words | undefined {

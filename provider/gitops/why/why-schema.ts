@@ -32,6 +32,13 @@ const people = {
   vipCount: count("How many of them are VIPs."),
 };
 
+const committed = {
+  committer: text(
+    "Who committed it; absent where author and committer are the same, at the same time.",
+  ).optional(),
+  committedAt: text("When it was committed, as of a rebase; absent as committer is.").optional(),
+};
+
 /** A story as JSON. */
 export const whySchema = z.strictObject({
   format: z.literal(WHY_FORMAT),
@@ -96,11 +103,28 @@ export const whySchema = z.strictObject({
     .array(
       z.strictObject({
         commit: z
-          .strictObject({ id: z.string(), author: z.string(), at: z.string(), subject: z.string() })
+          .strictObject({
+            id: z.string(),
+            author: z.string(),
+            at: text("When it was written, as its author says."),
+            ...committed,
+            coAuthors: z.array(z.string()).optional().describe("Whom the message names as co-authors."),
+            cherryPickedFrom: text("The commit that the message names as its origin.").optional(),
+            subject: z.string(),
+          })
           .optional()
           .describe("Absent of what is not committed."),
-        requests: z.array(z.strictObject({ name: text("#12, or !34."), url: z.string().optional() })),
-        merges: z.array(z.strictObject({ id: z.string(), at: z.string() })),
+        requests: z.array(
+          z.strictObject({
+            name: text("#12, or !34; of another project, group/project!34."),
+            url: z.string().optional(),
+            isClaimed: z
+              .literal(true)
+              .optional()
+              .describe("Only a message says so, in a form that the remote's host would not have written."),
+          }),
+        ),
+        merges: z.array(z.strictObject({ id: z.string(), at: z.string(), ...committed })),
         before: element.optional(),
         after: element.optional(),
         include: z

@@ -2,6 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type Place, placeText } from "../../files/finding";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
+import { pathInRepository, repositoryOfFile } from "../../files/repository";
+import { gitIn } from "../../gitops/git";
 import { leanEnvironment } from "../../machine/child-environment";
 import type { Plan } from "../../plan/plan";
 import { excerpt } from "../../settings/text";
@@ -10,7 +12,8 @@ import type { Advice } from "../report/rollout-report";
 
 // Not as `gitops/git.ts` has it: that is for who commits, signs and pushes, and has of the environment what these need.
 const run = promisify(execFile);
-const git = (...args: string[]) => run("git", args, { env: leanEnvironment(process.env, "git") });
+const git = (repository: string, ...args: string[]) =>
+  run("git", ["-C", repository, ...args], { env: leanEnvironment(process.env, "git") });
 
 /** So many tenants' files are looked at: what they share is told by the first. */
 const MOST_TENANTS = 100;
@@ -26,13 +29,16 @@ export async function revertInGit(journal: Journal, id: string): Promise<readonl
   const all = [...lines].map(([place, what]) => `${place} (${what})`);
   const shown = `${all.slice(0, SHOWN).join(", ")}${all.length > SHOWN ? `, … and ${all.length - SHOWN} more` : ""}`;
   const why = `What was taken back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
-  const commits = await commitsOf([...lines.keys()]);
+  const repositories = new Set([...lines.keys()].map((place) => repositoryOfFile(fileOf(place))));
+  const [repository] = repositories;
+  if (repository === undefined || repositories.size > 1) return [{ why }];
+  const commits = await commitsOf(repository, [...lines.keys()]);
   if (commits === undefined) return [{ why }];
   const told = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
       why: `${why} It came by ${told}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
-      command: `git revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
+      command: `${gitIn(repository)} revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];
 }
@@ -63,6 +69,10 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
   return lines;
 }
 
+function fileOf(place: string): string {
+  return place.slice(0, place.lastIndexOf(":"));
+}
+
 function placeKey({ file, line }: Place): string {
   return placeText({ file, line, column: 1 }).replace(/:1$/, "");
 }
@@ -74,16 +84,22 @@ interface Commit {
 }
 
 /** The commits that brought some lines, the newest first; undefined where one is not committed, or they are in no repository. */
-async function commitsOf(lines: readonly string[]): Promise<readonly Commit[] | undefined> {
+async function commitsOf(
+  repository: string,
+  lines: readonly string[],
+): Promise<readonly Commit[] | undefined> {
   const found = new Map<string, Commit>();
   try {
     for (const place of lines) {
-      const [, file = "", line = ""] = /^(.*):(\d+)$/.exec(place) ?? [];
-      const { stdout } = await git("blame", "--porcelain", "-L", `${line},${line}`, "--", file);
+      const line = place.slice(place.lastIndexOf(":") + 1);
+      const path = pathInRepository(repository, fileOf(place));
+      const { stdout } = await git(
+        ...[repository, "blame", "--porcelain", "-L", `${line},${line}`, "--", path],
+      );
       const [hash = ""] = stdout.split(" ");
       if (/^0*$/.test(hash)) return undefined;
       const atS = Number(/^committer-time (\d+)$/m.exec(stdout)?.[1]);
-      const short = (await git("rev-parse", "--short", hash)).stdout.trim();
+      const short = (await git(repository, "rev-parse", "--short", hash)).stdout.trim();
       found.set(hash, { hash: short, subject: /^summary (.*)$/m.exec(stdout)?.[1] ?? "", atS });
     }
   } catch {

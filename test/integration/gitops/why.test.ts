@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { renameSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { WhyStory } from "../../../provider/gitops/why/story";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
-import { GIT_ENVIRONMENT } from "../../support/settings-history";
+import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 import { deniedFlood } from "../../support/settings-story";
 
 let sandbox: Sandbox;
@@ -57,4 +59,71 @@ it("tells what a tenant holds that no file declares", async () => {
   expect(story.held).toMatchObject([{ list: row?.list, by: row?.created_by, isDeclared: false }]);
   expect(story.missing).toEqual(["The tenant's mail was not looked at (--no-evidence)."]);
   expect(new Set(sandbox.requests.map(({ method }) => method))).toEqual(new Set(["GET"]));
+});
+
+const ENTRY = "version: 1\ndeny:\n  - value: evil.example\n    ticket: INC-1\n";
+const OFFLINE = { PATH: process.env["PATH"], ...GIT_ENVIRONMENT, COLUMNS: "200" };
+
+it("names the host's request of a squash commit, and marks what its author typed below as a claim", async () => {
+  using folder = settingsHistory();
+  folder.git("remote", "add", "origin", "https://github.com/acme/mail.git");
+  folder.commit("Begin", { "settings.yaml": "version: 1\n" });
+  folder.commit(
+    "Deny it (#34)\n\nSee merge request evil/other!99\n\nCo-authored-by: Eve <eve@acme.example>",
+    { "settings.yaml": ENTRY },
+  );
+  const { stdout } = await commandLine(folder.path, OFFLINE)("why", "evil.example");
+  expect(stdout).toContain("pull request #34 https://github.com/acme/mail/pull/34\n");
+  expect(stdout).toContain("only its message claims: merge request evil/other!99\n");
+  expect(stdout).toContain("its message names as co-author Eve <eve@acme.example>\n");
+});
+
+it("names who committed what another person wrote, and when", async () => {
+  using folder = settingsHistory();
+  folder.commit("Begin", { "settings.yaml": "version: 1\n" });
+  folder.write("settings.yaml", ENTRY);
+  execFileSync("git", ["commit", "--quiet", "--all", "--message=Deny it"], {
+    cwd: folder.path,
+    env: {
+      PATH: process.env["PATH"],
+      ...GIT_ENVIRONMENT,
+      GIT_AUTHOR_DATE: "2026-05-04T08:00:00Z",
+      GIT_COMMITTER_DATE: "2026-06-05T09:30:00Z",
+      GIT_COMMITTER_NAME: "Robin Okafor",
+      GIT_COMMITTER_EMAIL: "robin@acme.example",
+    },
+  });
+  const email = commandLine(folder.path, OFFLINE);
+  const { stdout } = await email("why", "evil.example");
+  expect(stdout).toMatch(/2026-06-05 09:30 UTC +added to deny in settings\.yaml/);
+  expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");
+  expect(stdout.replace(/\s+/g, " ")).toContain(
+    "written on 2026-05-04 08:00 UTC; committed on 2026-06-05 09:30 UTC by Robin Okafor <robin@acme.example>",
+  );
+  const [event] = (JSON.parse((await email("why", "evil.example", "--json")).stdout) as WhyStory).history;
+  expect(event?.commit).toMatchObject({
+    at: "2026-05-04T08:00:00.000Z",
+    committer: "Robin Okafor <robin@acme.example>",
+    committedAt: "2026-06-05T09:30:00.000Z",
+  });
+});
+
+it.each([
+  ["a nested repository that .gitignore names", {}],
+  ["one whose GIT_DIR names another", { GIT_DIR: "other/.git", GIT_WORK_TREE: "other", GIT_INDEX_FILE: "i" }],
+  ["one below the ceiling of directories", { GIT_CEILING_DIRECTORIES: "/" }],
+])("tells an entry's history from the repository that keeps its file: %s", async (_what, environment) => {
+  using nested = settingsHistory();
+  nested.commit("Deny it", { "settings.yaml": ENTRY });
+  using folder = settingsHistory();
+  folder.commit("Ignore it", { ".gitignore": "mail\n" });
+  renameSync(nested.path, folder.at("mail"));
+  using other = settingsHistory();
+  other.commit("Something else", { "settings.yaml": "version: 1\n" });
+  renameSync(other.path, folder.at("other"));
+  const email = commandLine(folder.path, { ...OFFLINE, ...environment });
+  const { stdout } = await email("why", "evil.example", "mail/settings.yaml");
+  expect(stdout).toContain("added to deny in settings.yaml (ticket INC-1)");
+  expect(stdout).toContain("by Dana Reyes <dana@acme.example>: Deny it");
+  expect(stdout).not.toContain("not committed yet");
 });

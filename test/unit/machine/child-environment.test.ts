@@ -35,7 +35,7 @@ it("passes on what a program needs to run, and what it needs besides to that one
     NODE_TLS_REJECT_UNAUTHORIZED: "0",
   };
   const all = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", TMPDIR: "/tmp", ...network };
-  const git = { GIT_DIR: "/repository/.git", SSH_AUTH_SOCK: "/agent" };
+  const git = { GIT_CONFIG_GLOBAL: "/settings", SSH_AUTH_SOCK: "/agent" };
   const host = { GPG_TTY: "/dev/pts/1", GH_TOKEN: "gh-1", GITLAB_TOKEN: "glab-1" };
   const go = { GOPROXY: "https://proxy.example", CGO_ENABLED: "0" };
   const backend = { PULUMI_ACCESS_TOKEN: "pul-1", AWS_SECRET_ACCESS_KEY: "aws", PGPASSWORD: "pg" };
@@ -46,6 +46,10 @@ it("passes on what a program needs to run, and what it needs besides to that one
     ...go,
     ...backend,
     ACME: "key",
+    GIT_DIR: "/elsewhere/.git",
+    GIT_WORK_TREE: "/elsewhere",
+    GIT_INDEX_FILE: "/elsewhere/.git/index",
+    GIT_CEILING_DIRECTORIES: "/",
     UV_INDEX_URL: "https://user:token@packages.example",
     NIX_CONFIG: "access-tokens = github.com=token",
     GOOGLE_CREDENTIALS: "google",
