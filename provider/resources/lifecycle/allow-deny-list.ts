@@ -1,6 +1,6 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
-import { naturalKey } from "../../settings/entry-value";
+import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
   asDeclared,
   asUnmanaged,
@@ -12,7 +12,7 @@ import {
   readEntry,
   textOfEntry,
 } from "../../settings/keyed-list";
-import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
+import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
@@ -106,6 +106,7 @@ class EntryWork {
   readonly #leaving: ReadonlySet<string>;
   /** The keys that the state holds, each with its entry as it was then. */
   readonly #known: ReadonlyMap<string, ListedEntry>;
+  readonly #ignored: ReturnType<typeof readPatterns>;
   /** Rows that one declared entry has taken, so that no second one takes them. */
   readonly #taken = new Set<string>();
   /** Entries of one value are worked on one after another, for the service may let only one of them be where it is. */
@@ -118,6 +119,7 @@ class EntryWork {
     this.#going = new Map(removed.map(([, entry]) => [naturalKeyOf(entry), entry]));
     this.#leaving = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#known = new Map(entriesOf(plan.known));
+    this.#ignored = readPatterns(inputs.ignore);
   }
 
   /**
@@ -167,7 +169,8 @@ class EntryWork {
       if (row !== undefined) {
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
-        if (row.list !== entry.list) await clearOtherList(entry, context, true);
+        if (row.list !== entry.list)
+          await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
         return;
       }
     } else {
@@ -178,17 +181,25 @@ class EntryWork {
       if (own !== undefined && wanted !== undefined && own !== wanted) {
         // A service may hold it on both lists: then what is left on the other one goes.
         await takeOver(wanted, entry, context);
-        await clearOtherList(entry, context, true);
+        await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
         return;
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) {
-        if (row.list !== entry.list) await clearOtherList(entry, context, true);
+        if (row.list !== entry.list)
+          await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
         return;
       }
     }
-    const isWhole = this.#inputs.mode === "exclusive";
-    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, { isWhole });
+    // What is not declared is removed by an exclusive list once a refresh has shown it.
+    const isExclusive = this.#inputs.mode === "exclusive";
+    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
+    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
+  }
+
+  #isIgnored({ list, value }: AllowDenyEntryRow): boolean {
+    const target = { value: canonicalValue(value), list: list as List };
+    return this.#ignored.some((pattern) => pattern.matches(target));
   }
 
   /** Changes an entry in place; answers false when it has gone meanwhile. */

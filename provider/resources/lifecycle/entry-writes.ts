@@ -41,17 +41,17 @@ export interface AllowDenyEntryState {
  * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
  * asked.
  *
- * @param isWhole whether all that is not declared is removed anyway, once a refresh has shown it: then it keeps nothing from being done.
+ * @param leaves whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
-  { isWhole = false }: { readonly isWhole?: boolean } = {},
+  leaves?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
     const row = await ensured(inputs, context);
     const isMeant = inputs.adopt || context.isManaged?.(entryKey(inputs)) === true;
-    if (!isWhole) await clearOtherList(inputs, context, isMeant);
+    await clearOtherList(inputs, context, isMeant, leaves);
     return row;
   });
   context.hold([heldAs({ ...row, entryType: row.entry_type })]);
@@ -63,19 +63,22 @@ export async function ensureEntry(
  * which only one was moved. What another resource declares or manages stays.
  *
  * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
+ * @param leaves as of {@link ensureEntry}.
  * @throws {AlreadyExistsError} when there are some and they may not be removed.
  */
 export async function clearOtherList(
   entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
   isMeant: boolean,
+  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
   const others = (await tenant.entriesOfValue(entry)).filter(
     (row) =>
       LISTS.some((list) => list === row.list && list !== entry.list) &&
       (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope &&
       !isDeclared(keyOf(row, entry)) &&
-      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })),
+      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+      !leaves(row),
   );
   const [first] = others;
   if (first === undefined) return;
