@@ -104,9 +104,36 @@ const OPEN_MS = 1_000;
 
 /** A set of texts that the processes of a run share by files of their hashes, one for those that have one parent. */
 class SharedSet {
+  readonly #lines: SharedLines;
+  readonly #sets = new WeakMap<readonly string[], ReadonlySet<string>>();
+
+  constructor(options: DeclarationsOptions, name: string) {
+    this.#lines = new SharedLines(options, name);
+  }
+
+  add(texts: Iterable<string>): void {
+    this.#lines.add([...texts].map(hash));
+  }
+
+  has(text: string): boolean {
+    const wanted = hash(text);
+    return this.#lines.files().some((lines) => {
+      const set = this.#sets.get(lines) ?? new Set(lines);
+      this.#sets.set(lines, set);
+      return set.has(wanted);
+    });
+  }
+
+  end(): void {
+    this.#lines.end();
+  }
+}
+
+/** Lines that the processes of a run share by files, one for those that have one parent. */
+export class SharedLines {
   readonly #options: DeclarationsOptions;
   readonly #name: string;
-  readonly #read = new Map<string, { readonly size: number; readonly hashes: ReadonlySet<string> }>();
+  readonly #read = new Map<string, { readonly size: number; readonly lines: readonly string[] }>();
   #folder: OwnFolder | undefined;
   #open: number | undefined;
   #isOver = false;
@@ -116,21 +143,20 @@ class SharedSet {
     this.#name = `${thisMachine()}-${options.run}-${name}`;
   }
 
-  add(texts: Iterable<string>): void {
-    let lines = "";
-    for (const text of texts) lines += `${hash(text)}\n`;
-    if (lines !== "") quietly(() => appendFileSync(this.#opened(), lines));
+  add(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    quietly(() => appendFileSync(this.#opened(), lines.map((line) => `${line}\n`).join("")));
   }
 
-  has(text: string): boolean {
+  /** The lines of each file; the same array as long as a file is the same. */
+  files(): readonly (readonly string[])[] {
     quietly(() => {
       const folder = this.#shared();
       // By the parent before the name, a file is known as that of a process that is gone.
       const files = readdirSync(folder).filter((file) => file.replace(/^\d+-/, "") === this.#name);
       for (const file of files) quietly(() => this.#readAgain(join(folder, file)));
     });
-    const wanted = hash(text);
-    return [...this.#read.values()].some(({ hashes }) => hashes.has(wanted));
+    return [...this.#read.values()].map(({ lines }) => lines);
   }
 
   end(): void {
@@ -151,7 +177,7 @@ class SharedSet {
     if (!stat.isFile()) return;
     const { size } = stat;
     if (this.#read.get(file)?.size === size) return;
-    this.#read.set(file, { size, hashes: new Set(readFileSync(file, "utf8").split("\n")) });
+    this.#read.set(file, { size, lines: readFileSync(file, "utf8").split("\n") });
   }
 
   /** To be written at its end, and open for a while: what is made of a list of thousands is told one by one. */
@@ -236,7 +262,8 @@ function removeForgotten(folder: string): void {
   }
 }
 
-function hash(text: string): string {
+/** A short hash of what is shared in files. */
+export function hash(text: string): string {
   return crypto.hash("sha256", text, "hex").slice(0, 32);
 }
 

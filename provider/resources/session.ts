@@ -29,6 +29,7 @@ import {
   readReviewedPlan,
 } from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
+import { TenantClaims } from "./tenant-claims";
 
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
@@ -37,6 +38,7 @@ import { SameTenant } from "./same-tenant";
 export class ProviderSession implements Session {
   readonly #program = new Program();
   readonly #declarations: Declarations;
+  readonly #claims: TenantClaims;
   readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
   readonly #managed: Declaration[] = [];
@@ -68,14 +70,16 @@ export class ProviderSession implements Session {
       ownDomains: () => this.ownDomains(),
       say: (sentence) => this.say(sentence),
     });
-    this.#declarations = new Declarations({
+    const sharing = {
       folders: [
         { parent: cacheFolder(environment), name: "declared" },
         { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
       ],
       run: `${engine?.replace(/\W/g, "-")}`,
       parent: process.ppid,
-    });
+    };
+    this.#declarations = new Declarations(sharing);
+    this.#claims = new TenantClaims({ ...sharing, instance: () => instanceName(this.#config) });
   }
 
   configure(source: ConfigSource): void {
@@ -89,7 +93,11 @@ export class ProviderSession implements Session {
     const tenantKey = fingerprint(settings) ?? "";
     return {
       tenant,
-      confirmTenant: (list, how) => this.sameTenant.confirm(list, tenant, how),
+      confirmTenant: async (list, how) => {
+        await this.sameTenant.confirm(list, tenant, how);
+        const { baseUrl, apiKey } = settings;
+        await this.#claims.confirm(list, { baseUrl, apiKey, identity: (one) => tenant.identity(one) });
+      },
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (ids) => this.hold(ids),
@@ -108,7 +116,11 @@ export class ProviderSession implements Session {
     const collisions = this.#program.declare(owner, declaration);
     if (collisions.length > 0) return collisions;
     const { isList, things, has } = declaration;
-    const tenant = fingerprint(this.#configured());
+    const settings = this.#configured();
+    const tenant = fingerprint(settings);
+    const list = owner.kind.startsWith("Vip") ? "vips" : "entries";
+    const name = isList ? `${owner.kind} ${owner.id}` : [...things()].map(({ subject }) => subject).join(" ");
+    this.#claims.declare(list, name, declaration, settings);
     if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
     else this.#declarations.declare([...keysOf(things())], tenant);
     return [];
@@ -163,6 +175,7 @@ export class ProviderSession implements Session {
   close(): void {
     this.cancel();
     this.#declarations.end();
+    this.#claims.end();
     void this.#current?.client.close().catch(() => {});
     dropPermits(this.#environment);
   }

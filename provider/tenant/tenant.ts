@@ -11,6 +11,7 @@ import {
 import { nameOfVipRow } from "../client/vip-employees";
 import { ABSENCE_CONFIRM_MS, ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
+import { IdentityReader, type TenantIdentity } from "../settings/tenant-identity";
 import { type People, peopleOf } from "../settings/tenant-people";
 import { withoutUndefined } from "../settings/without-undefined";
 import { withKnownOutcome } from "./known-outcome";
@@ -310,6 +311,19 @@ export class Tenant {
       this.#lastPeople = { rows, people: peopleOf(mailboxes, true) };
     }
     return this.#lastPeople.people;
+  }
+
+  /** What identifies the tenant, by the shared reading of a list and, of entries, by that of the VIPs if there was one. */
+  async identity(list: "entries" | "vips"): Promise<TenantIdentity> {
+    const reader = new IdentityReader();
+    if (list === "vips") await this.#vips.rows();
+    else for (const row of await this.allEntries()) reader.entry(row);
+    const vips = this.#vips.newest();
+    if (vips !== undefined) {
+      reader.readsPeople();
+      for (const { email } of vips.all()) reader.person(email);
+    }
+    return reader.identity(this.baseUrl);
   }
 
   /** Whether any of these values or mailboxes is there, be it on another list or of another scope; by the shared reading. */

@@ -62,6 +62,25 @@ it("deletes nothing when resources move to an explicit instance of the same tena
   expect(await project.up()).toMatch(/\d unchanged/);
 });
 
+it("writes nothing where two Providers with two keys declare lists of one tenant", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const provider = (name: string, key: string): string =>
+    `new Provider("${name}", { baseUrl: "${sandbox.url}", apiKey: "${key}" })`;
+  await using project = await EngineProject.create({
+    program: `
+      import { AllowDenyList, Provider } from "pulumi-email-security";
+      const list = (name: string, provider: Provider) =>
+        new AllowDenyList(name, { entries: { [name + ".example"]: "deny" }, mode: "exclusive" }, { provider });
+      list("first", ${provider("first", ACME_KEY)});
+      list("second", ${provider("second", "sandbox-acme-console")});
+    `,
+  });
+  const before = sandbox.allowDenyEntries("acme");
+  await expect(project.up()).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
+  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+});
+
 it("moves a resource from one tenant to another when its instance changes, and leaves nothing behind", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const entries = (url: string, name: string) => `

@@ -75,6 +75,13 @@ export class OtherTenantError extends EmailSecurityError {
   }
 }
 
+/** Two `Provider`s of a program reach one tenant and contradict each other there. `ERR_SAME_TENANT` */
+export class SameTenantProvidersError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_SAME_TENANT", message, options);
+  }
+}
+
 /** A run would remove more of a list than it may. `ERR_GUARD` */
 export class GuardError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

@@ -138,6 +138,8 @@ export interface Declaration {
   readonly has: (key: string) => boolean;
   /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
   readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
+  /** Whether this is an exclusive list that ignores nothing: it removes all that it doesn't declare. */
+  readonly removesOthers?: boolean;
   /** Whether an exclusive list would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;
 }

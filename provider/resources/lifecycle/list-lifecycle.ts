@@ -158,6 +158,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const ignored = readPatterns(inputs.ignore);
       return {
         ...declaration,
+        removesOthers: ignored.length === 0,
         wouldRemove: ({ target }) =>
           resource.holds(target) && !ignored.some((pattern) => pattern.matches(target)),
       };

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { engineAddress, ProviderProcess } from "../../support/provider-process";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
 
 /*
  * Two provider processes of one run that reach the same tenant, by two keys or two names of its host: what the one is told to
  * delete is what a resource of the other is, by the state.
  */
 
+const HELD = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "partner.example")];
 const VIP = "noor.haddad@acme.example";
 
 let sandbox: Sandbox;
@@ -111,4 +113,78 @@ it("deletes nothing where the resource belongs to another tenant than this run r
   expect(
     other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove")),
   ).toEqual([]);
+});
+
+/** What was written. */
+function writes(): readonly string[] {
+  return sandbox.requests.filter(({ method }) => method !== "GET").map(({ method }) => method);
+}
+
+it.each([
+  {
+    about: "both declare a whole list",
+    first: ["allowDenyList", { entries: { "one.example": "deny" }, mode: "exclusive" }],
+    second: ["allowDenyList", { entries: { "two.example": "deny" }, mode: "exclusive" }],
+    told: /Both declare a whole AllowDenyList/,
+  },
+  {
+    about: "both declare an additive list",
+    first: ["vipList", { members: { "noor.haddad@acme.example": "" } }],
+    second: ["vipList", { members: { "lena.hartmann@acme.example": "" } }],
+    told: /Both declare a whole VipList/,
+  },
+  {
+    about: "they contradict each other",
+    first: ["allowDenyEntry", { list: "deny", value: "contrary.example" }],
+    second: ["allowDenyEntry", { list: "allow", value: "contrary.example" }],
+    told: /Each declares .*contrary\.example.* otherwise/,
+  },
+  {
+    about: "an exclusive list stands beside an entry",
+    first: ["allowDenyEntry", { list: "deny", value: "beside.example" }],
+    second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive" }],
+    told: /exclusive AllowDenyList .* would remove/,
+  },
+] as const)(
+  "refuses two Providers of one tenant where $about, before the second writes",
+  async (conflict) => {
+    await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+    await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+    const [kind, args] = conflict.first;
+    const [otherKind, otherArgs] = conflict.second;
+    await p.resource(kind, "one").declare(args);
+    sandbox.clearRequests();
+    const second = q.resource(otherKind, "two").declare(otherArgs);
+    await expect(second).rejects.toThrow(conflict.told);
+    await expect(second).rejects.toThrow(/the Provider "q" and the Provider "p".*\[ERR_SAME_TENANT\]/s);
+    expect(writes()).toEqual([]);
+  },
+);
+
+it("refuses both of two Providers that are about to write to one tenant at once", async () => {
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  const list = (value: string) => ({ entries: { [value]: "deny" }, mode: "exclusive" });
+  sandbox.clearRequests();
+  const [one, two] = [p.resource("allowDenyList", "one"), q.resource("allowDenyList", "two")];
+  const checked = [await one.check(list("at-once-p.example")), await two.check(list("at-once-q.example"))];
+  const made = await Promise.allSettled([
+    one.create(checked[0]?.inputs ?? {}),
+    two.create(checked[1]?.inputs ?? {}),
+  ]);
+  expect(made.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(writes()).toEqual([]);
+});
+
+it("lets Providers of two tenants at one address declare whole lists of their own", async () => {
+  const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
+  await using service = await startSandbox({ scenario });
+  await using p = await processOf(first, "sandbox-one-ci", service.url, "p");
+  await using q = await processOf(first, "sandbox-two-ci", service.url, "q");
+  const list = { entries: { "both.example": "deny" }, mode: "exclusive" };
+  await p.resource("allowDenyList", "one").declare(list);
+  await q.resource("allowDenyList", "two").declare(list);
+  for (const name of ["one", "two"]) {
+    expect(service.allowDenyEntries(name).map(({ value }) => value)).toContain("both.example");
+  }
 });
