@@ -91,6 +91,10 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     act: "Check that the key and `baseUrl` are those of this tenant, and its stack too",
     isAnew: true,
   },
+  ERR_SAME_TENANT: {
+    act: "Give each tenant its own key; then look at what the tenant holds, as two files were brought to it",
+    isAnew: true,
+  },
   ERR_LIST_NOT_APPLIED: { act: "Mend the reasons that are told" },
   ERR_NOT_TRIED: { act: "Mend the reasons that are told" },
   // Of the rollout itself.

@@ -353,12 +353,15 @@ export async function notAsPlanned(
   key: string,
   plan: Plan,
   reach: Reach,
-): Promise<readonly string[]> {
-  if (plan.changes.length === 0) return [];
+): Promise<{ readonly left: readonly string[]; readonly identity?: TenantIdentity }> {
+  if (plan.changes.length === 0) return { left: [] };
   // The lists may lag behind what was just written.
   return await readUntil(
-    async () => undoneOf(plan, (await readTenant(target, key, reach)).observed),
-    (undone) => undone.length === 0,
+    async () => {
+      const { observed } = await readTenant(target, key, reach);
+      return { left: undoneOf(plan, observed), identity: identityOfObserved(target.baseUrl, observed) };
+    },
+    ({ left }) => left.length === 0,
   );
 }
 

@@ -10,6 +10,7 @@ import { exportStack } from "../plan/stack-state";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { TenantIdentity } from "../settings/tenant-identity";
 import { excerpt, quote } from "../settings/text";
 import type { NextCommands } from "./advice";
 import type { AddressHealth } from "./asking/address-health";
@@ -28,6 +29,7 @@ import { notAsPlanned } from "./plan-target";
 import { stackCommand } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import { readKey } from "./targets/read-key";
+import { findSameTargets, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
@@ -148,15 +150,39 @@ async function apply(
     if (!result.ok) throw failureOf(tornState(files) ?? result.message);
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
-    const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
+    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
       environment,
       permits,
       signal,
     });
+    // A tenant that was planned empty is identified by what it holds now.
+    if (identity !== undefined) {
+      await options.journal.identify(claimed, identity);
+      await assertNoOtherTenant(claimed, identity, options.journal);
+    }
     if (left.length > 0) throw notAsDeclared(target, left);
   } finally {
     grant.revoke();
   }
+}
+
+/**
+ * A tenant that was empty when it was planned could be compared with no other one. Now it can, so that no two keys of one tenant end a
+ * rollout as if there were two.
+ *
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`)
+ */
+async function assertNoOtherTenant(
+  claimed: ClaimedTenant,
+  identity: TenantIdentity,
+  journal: Journal,
+): Promise<void> {
+  const { identity: planned } = claimed.summary;
+  if (planned === undefined || planned.entries + (planned.people?.length ?? 0) > 0) return;
+  const read = new Map([[claimed.target, identity]]);
+  const same = findSameTargets(read, await journal.identitiesLike(claimed, identity));
+  if (same.length > 0)
+    throw new SameTenantError(same, "The tenant was empty when it was planned, and was written to.");
 }
 
 /** What the planning saw of the tenant, as the provider reads it. */

@@ -89,3 +89,13 @@ it("refuses a second key of another tenant before the first write, also where on
   const own = await fleet.rollout("--yes");
   expect(own.code, own.output).toBe(0);
 });
+
+it("doesn't end as done where two keys open one tenant that was empty when it was planned", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
+  const run = await fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes").ended;
+  expect(run.code, run.output).toBe(1);
+  expect(run.output).toContain("ERR_SAME_TENANT");
+  const states = Object.values(await fleet.states());
+  expect(states).toContain("failed");
+});

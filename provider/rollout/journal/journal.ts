@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Job, Lane } from "../lanes/lane";
 import type { WaveView } from "../next-step";
 import type { RolloutHappening } from "../report/rollout-event";
 import type { TenantError } from "../report/rollout-report";
 import type { TargetComparison } from "../targets/compare-targets";
+import type { RememberedIdentities } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import type { WaveState } from "../wave";
 import type { Database, Queryable } from "./database";
@@ -299,6 +301,33 @@ export class Journal extends JournalReader {
       if (error !== undefined) await skipIfStanding(transaction, job, now);
       return true;
     });
+  }
+
+  /** Replaces what identifies a tenant that is under way. Where somebody else has taken it over, nothing is written. */
+  async identify({ job, attempt, summary }: ClaimedTenant, identity: TenantIdentity): Promise<void> {
+    await this.database.query(
+      `UPDATE rollout_tenants SET summary = $4
+       WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'`,
+      [job.rollout, job.tenant, attempt, json({ ...summary, identity })],
+    );
+  }
+
+  /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
+  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<RememberedIdentities> {
+    const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
+    if (hashes.length === 0) return new Map();
+    const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
+    const rows = await this.database.query(
+      `SELECT target, summary FROM rollout_tenants WHERE rollout = $1 AND name <> $2 AND (${isLike})`,
+      [job.rollout, job.tenant, ...hashes.map((hash) => `%${hash}%`)],
+    );
+    return new Map(
+      rows.flatMap((row) => {
+        const other = parsed<TenantSummary>(row["summary"]).identity;
+        if (other === undefined) return [];
+        return [[parsed<Target>(row["target"]), { identity: other, rollout: job.rollout }] as const];
+      }),
+    );
   }
 
   /** Writes a word about a tenant that is under way. */

@@ -15,12 +15,14 @@ export interface IdentifiedTarget {
 export class SameTenantError extends EmailSecurityError {
   readonly groups: readonly (readonly IdentifiedTarget[])[];
 
-  /** @param groups as {@link findSameTargets} found them; at least one. */
-  constructor(groups: readonly (readonly IdentifiedTarget[])[]) {
+  /**
+   * @param groups as {@link findSameTargets} found them; at least one.
+   * @param outcome what was done. Default: nothing was changed.
+   */
+  constructor(groups: readonly (readonly IdentifiedTarget[])[], outcome = "Nothing was changed.") {
     const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
     const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
-    const message =
-      "Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove; nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`):";
+    const message = `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`):`;
     super("ERR_SAME_TENANT", [message, ...lines, ...more].join("\n"));
     this.groups = groups;
   }

@@ -32,7 +32,6 @@ const ELSEWHERE: readonly string[] = [
   "ERR_ROLLOUT_TAKEN_BACK",
   "ERR_ROLLOUT_TARGETS",
   "ERR_ROLLOUT_WAVES",
-  "ERR_SAME_TENANT",
 ];
 /** Codes of Node.js that are looked at. */
 const NODE = /^ERR_(SSL|TLS|CHILD_PROCESS)_/;
