@@ -1,5 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
-import { coveringValues, isWildcard } from "../settings/coverage";
+import { coveringValues, isWildcard, parseWildcard } from "../settings/coverage";
 import type { SeenThreat } from "./seen-mail";
 
 /** An entry of the allow/deny list as it would be. */
@@ -41,9 +41,9 @@ export class Deciders {
     verdict,
   }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
     const entries = mailbox === undefined ? [] : this.#named("email_address", mailbox, verdict);
-    const covering = (
-      mailbox === undefined ? [] : [`*@${mailbox.slice(mailbox.lastIndexOf("@") + 1)}`]
-    ).concat(domains.flatMap((domain) => [domain, ...coveringValues(domain)]));
+    const covering = (mailbox === undefined ? [] : coveringValues(mailbox)).concat(
+      domains.flatMap((domain) => [domain, ...coveringValues(domain)]),
+    );
     for (const value of new Set(covering)) entries.push(...this.#named("domain", value, verdict));
     return entries.sort((one, other) => precisionOf(other) - precisionOf(one) || this.#before(one, other));
   }
@@ -63,7 +63,12 @@ export class Deciders {
 
 /** How much an entry says about a sender: a mailbox most, else a domain by its labels; a wildcard less than what it stands for. */
 export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
-  if (isWildcard(value)) return value.split(".").length + (value.startsWith("*@") ? 0.5 : -0.5);
+  const wildcard = parseWildcard(value);
+  if (wildcard !== undefined) {
+    const labels = wildcard.domain === "" ? 0 : wildcard.domain.split(".").length;
+    // Below a domain, mailboxes come before all else: `*@*.wild.example`, `*.wild.example`.
+    return labels + 0.5 + (value.startsWith("*@*") ? 0.25 : 0);
+  }
   return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
 }
 

@@ -1,9 +1,9 @@
-import { parseAddressRange } from "./address-range";
+import { addressNumber, parseAddressRange } from "./address-range";
 
 /**
  * The values, in canonical form, whose entries cover a domain or a mailbox without being of it, the most specific first: the wildcards and
  * domains above it, and of a mailbox its own domain. That a domain's entry covers what is below it is an assumption
- * (docs/reference/assumptions.md). `*.wild.example` covers what is below `wild.example`, and not that domain itself.
+ * (docs/reference/assumptions.md). `*.wild.example` covers what is below `wild.example`, and not that domain itself; `*` covers all.
  *
  * @param value in canonical form; an IP address has none.
  */
@@ -14,32 +14,70 @@ export function coveringValues(value: string): string[] {
   const covering = at < 0 ? [] : [`*@${domain}`, domain];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
     const parent = domain.slice(dot + 1);
+    if (at >= 0) covering.push(`*@*.${parent}`);
     covering.push(`*.${parent}`, parent);
   }
-  return covering;
+  if (at >= 0) covering.push("*@*");
+  covering.push("*");
+  return covering.filter((one) => one !== value);
 }
 
-/** Whether a value in canonical form stands for many: `*.wild.example`, `*@wild.example`. */
+/** Whether a value in canonical form stands for many: `*.wild.example`, `*@wild.example`, `*@*.wild.example`. */
 export function isWildcard(value: string): boolean {
   return value.startsWith("*");
 }
 
-/** Finds which of a few values an entry covers: of any number of entries, each costs a look into a map. */
+/** What a wildcard in canonical form stands for. */
+export interface WildcardScope {
+  /** Empty where all domains are meant. */
+  readonly domain: string;
+  /** Whether it stands for the domain itself (`*@wild.example`), rather than for what is below it. */
+  readonly isOfDomain: boolean;
+}
+
+/** @param value in canonical form; undefined where it isn't a wildcard. */
+export function parseWildcard(value: string): WildcardScope | undefined {
+  const [, below, domain = ""] = /^(?:\*@)?(\*(?:\.|$))?(.*)$/s.exec(value) ?? [];
+  if (!isWildcard(value) || domain.includes("*")) return undefined;
+  return { domain, isOfDomain: below === undefined };
+}
+
+/** An IP address that is looked for, as a number. */
+interface NumberedAddress {
+  readonly value: string;
+  readonly number: bigint;
+}
+
+/**
+ * Finds which values an entry covers. It is indexed by the covering values of each, and by the order of addresses: of any number of
+ * entries, each costs a look into a map, or a binary search.
+ */
 export class CoveredValues {
   readonly #byCovering = new Map<string, string[]>();
-  readonly #addresses: string[] = [];
+  /** By their width in bits, in ascending order. */
+  readonly #addresses: ReadonlyMap<number, readonly NumberedAddress[]>;
 
   /** @param values in canonical form. */
   constructor(values: Iterable<string>) {
+    const addresses = new Map<number, NumberedAddress[]>();
     for (const value of values) {
-      const covering = coveringValues(value);
-      if (covering.length === 0) this.#addresses.push(value);
-      for (const one of covering) {
+      const address = addressNumber(value);
+      if (address !== undefined) {
+        const ofWidth = addresses.get(address.width) ?? [];
+        addresses.set(address.width, ofWidth);
+        ofWidth.push({ value, number: address.value });
+        continue;
+      }
+      for (const one of coveringValues(value)) {
         const covered = this.#byCovering.get(one);
         if (covered === undefined) this.#byCovering.set(one, [value]);
         else covered.push(value);
       }
     }
+    for (const some of addresses.values()) {
+      some.sort((one, other) => (one.number < other.number ? -1 : Number(one.number > other.number)));
+    }
+    this.#addresses = addresses;
   }
 
   /**
@@ -50,10 +88,24 @@ export class CoveredValues {
   coveredBy(entryValue: string): readonly string[] {
     const covered = this.#byCovering.get(entryValue);
     if (covered !== undefined) return covered;
-    if (this.#addresses.length === 0 || !/[/-]/.test(entryValue)) return NONE;
+    if (this.#addresses.size === 0 || !/^[\da-f.:]+[/-]/.test(entryValue)) return NONE;
     const range = parseAddressRange(entryValue);
-    return range === undefined ? NONE : this.#addresses.filter((address) => range.includes(address));
+    const sorted = range === undefined ? undefined : this.#addresses.get(range.width);
+    if (range === undefined || sorted === undefined) return NONE;
+    const from = countBelow(sorted, range.first);
+    return sorted.slice(from, countBelow(sorted, range.last + 1n)).map(({ value }) => value);
   }
 }
 
 const NONE: readonly string[] = [];
+
+/** How many of the sorted addresses are less than a number. */
+function countBelow(sorted: readonly NumberedAddress[], bound: bigint): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle]?.number ?? bound) < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -52,12 +52,19 @@ export function canonicalValue(value: string): string {
   return parsed.ok ? parsed.value.canonical : (canonicalPattern(text) ?? text.toLowerCase());
 }
 
-/** `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, and ranges of addresses. */
+/**
+ * `*.wild.example` for `*.Wild.Example.` and `.wild.example`, `*@wild.example` for `@wild.example`, `*@*.wild.example` for
+ * `@*.wild.example`, and ranges of addresses.
+ */
 function canonicalPattern(text: string): string | undefined {
-  const [, start, rest = ""] = /^(\*?\.|\*?@)(.+)$/s.exec(text) ?? [];
-  if (start === undefined) return parseAddressRange(text)?.canonical;
+  const [, mailboxes, below, rest = ""] = /^(\*?@)?(\*?\.)?(.+)$/s.exec(text) ?? [];
+  if (mailboxes === undefined && below === undefined) return parseAddressRange(text)?.canonical;
   const domain = parseDomain(rest);
-  return domain.ok ? `*${start.slice(-1)}${domain.value}` : undefined;
+  const start = `${mailboxes === undefined ? "" : "*@"}${below === undefined ? "" : "*."}`;
+  // A top-level domain is no value of its own, and a wildcard may stand for all below it.
+  const isTopLevel = /^[a-z]{2,63}\.?$/i.test(rest);
+  if (isTopLevel) return `${start}${rest.toLowerCase().replace(/\.$/, "")}`;
+  return domain.ok ? `${start}${domain.value}` : undefined;
 }
 
 /** The form in which mailboxes are compared. Never fails. */

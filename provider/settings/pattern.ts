@@ -1,5 +1,5 @@
 import { domainToASCII } from "node:url";
-import ipaddr from "ipaddr.js";
+import { parseAddressRange, parseSingleAddress } from "./address-range";
 import { LISTS, type List } from "./assumptions";
 import { canonicalValue, type Parsed } from "./entry-value";
 import { quote } from "./text";
@@ -30,10 +30,11 @@ export function parsePattern(text: string): Parsed<Pattern> {
   const [, list, rest = text] = /^(allow|deny):(.*)$/is.exec(text) ?? [];
   const heldTo = LISTS.find((one) => one === list?.toLowerCase());
   if (rest === "") return { ok: false, reason: `${quote(text)} names no value; write ${quote(`${text}*`)}` };
-  if (rest.includes("/") && !ipaddr.isValidCIDR(rest)) {
+  const matchesRange = rest.includes("/") ? rangeOf(rest) : undefined;
+  if (rest.includes("/") && matchesRange === undefined) {
     return { ok: false, reason: `${quote(text)} is no range of IP addresses; write it as 192.0.2.0/24` };
   }
-  const matchesValue = rest.includes("/") ? rangeOf(rest) : globOf(rest);
+  const matchesValue = matchesRange ?? globOf(rest);
   const matches = (target: PatternTarget): boolean =>
     (heldTo === undefined || target.list === undefined || target.list === heldTo) &&
     matchesValue(target.value);
@@ -42,14 +43,17 @@ export function parsePattern(text: string): Parsed<Pattern> {
 
 type MatchesValue = (value: string) => boolean;
 
-function rangeOf(text: string): MatchesValue {
-  const [network, bits] = ipaddr.parseCIDR(text);
+/** Undefined where the text is neither a range of addresses nor a prefix of one address. */
+function rangeOf(text: string): MatchesValue | undefined {
+  const single = parseSingleAddress(text);
+  if (single !== undefined) return (value) => value === single;
+  const range = parseAddressRange(text);
+  if (range === undefined) return undefined;
   return (value) => {
+    if (range.includes(value)) return true;
     // No entry that is declared is a range; the service may hold one all the same.
-    if (value === text) return true;
-    if (!ipaddr.isValid(value)) return false;
-    const address = ipaddr.parse(value);
-    return address.kind() === network.kind() && address.match(network, bits);
+    const held = /[/-]/.test(value) ? parseAddressRange(value) : undefined;
+    return held?.width === range.width && range.first <= held.first && held.last <= range.last;
   };
 }
 

@@ -2,11 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseAddressRange, parseSingleAddress } from "../../../provider/settings/address-range";
 import { CoveredValues, coveringValues } from "../../../provider/settings/coverage";
+import { canonicalValue } from "../../../provider/settings/entry-value";
 
 describe("coveringValues", () => {
   it.each([
-    ["host.wild.example", ["*.wild.example", "wild.example", "*.example", "example"]],
-    ["eve@mail.example", ["*@mail.example", "mail.example", "*.example", "example"]],
+    ["host.wild.example", ["*.wild.example", "wild.example", "*.example", "example", "*"]],
+    [
+      "eve@mail.example",
+      ["*@mail.example", "mail.example", "*@*.example", "*.example", "example", "*@*", "*"],
+    ],
     ["192.0.2.1", []],
     ["2001:db8::1", []],
   ])("names what covers %s, the most specific first", (value, covering) => {
@@ -26,9 +30,50 @@ describe("CoveredValues", () => {
     ["2001:db8::/64", ["2001:db8::5"]],
     ["0.0.0.0/0", ["203.0.113.9"]],
     ["203.0.113.9", []],
+    ["203.0.113.0/32", []],
+    ["::/0", ["2001:db8::5"]],
+    ["*@*.wild.example", []],
+    ["*@*.example", ["eve@wild.example"]],
+    ["*@*", ["eve@wild.example"]],
+    ["*", ["host.wild.example", "wild.example", "eve@wild.example"]],
     ["a-b.example", []],
   ])("%s covers %j", (entry, covered) => {
     expect(new CoveredValues(values).coveredBy(entry)).toEqual(covered);
+  });
+});
+
+describe("CoveredValues of many addresses", () => {
+  const ipv6 = (value: bigint): string =>
+    Array.from({ length: 8 }, (_, group) =>
+      ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),
+    ).join(":");
+  const near = fc.record({ base: fc.bigInt(0n, 2n ** 128n - 1n), bits: fc.integer({ min: 0, max: 127 }) });
+
+  it("finds those between the bounds, as a comparison of each finds them", () => {
+    fc.assert(
+      fc.property(near, fc.array(fc.bigInt(-5n, 5n), { maxLength: 12 }), ({ base, bits }, offsets) => {
+        const size = 1n << BigInt(128 - bits);
+        const first = (base / size) * size;
+        const mapped = (value: bigint): boolean => value >> 32n === 0xffffn;
+        const asked = offsets
+          .flatMap((offset) => [first + offset, first + size - 1n + offset])
+          .filter((value) => value >= 0n && value < 2n ** 128n && !mapped(value));
+        const covered = new CoveredValues(asked.map(ipv6)).coveredBy(
+          `${canonicalValue(ipv6(first))}/${bits}`,
+        );
+        const expected = asked.filter((value) => value >= first && value < first + size).map(ipv6);
+        expect([...covered].sort()).toEqual(expected.sort());
+      }),
+    );
+  });
+
+  it("doesn't hold each range against each address", () => {
+    const octets = (at: number): string => `${at >> 8}.${at & 255}`;
+    const values = Array.from({ length: 20_000 }, (_, at) => `11.7.${octets(at)}`);
+    const covered = new CoveredValues(values);
+    // 400 million comparisons would take minutes.
+    const found = Array.from({ length: 20_000 }, (_, at) => covered.coveredBy(`11.7.${octets(at & ~1)}/31`));
+    expect(found.every((some) => some.length === 2)).toBe(true);
   });
 });
 
