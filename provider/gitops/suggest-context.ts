@@ -7,6 +7,7 @@ import type { Observed } from "../plan/observed";
 import type { Evidence } from "../plan/plan";
 import { domainsUp } from "../plan/seen-mail";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../settings/assumptions";
+import { coveringValues } from "../settings/coverage";
 import { canonicalValue, parseMailbox } from "../settings/entry-value";
 import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
 import { type Pattern, parsePattern } from "../settings/pattern";
@@ -70,14 +71,15 @@ export class Context {
     return this.#lists[list].has(value);
   }
 
-  /** Whether it is denied, or its domain, or one above. */
+  /** Whether it is denied, or its domain, or one above, or a wildcard that covers it. */
   isDenied(value: string): boolean {
-    return [value, ...domainsUp(domainOf(value))].some((name) => this.#denied.has(name));
+    return [value, ...coveringValues(value)].some((name) => this.#denied.has(name));
   }
 
   /** Whether something of a domain is allowed: itself, what is above it, or what is below. */
   hasAllowAround(domain: string): boolean {
-    return this.#aboveAllows.has(domain) || domainsUp(domain).some((name) => this.isOn("allow", name));
+    const covering = [domain, ...coveringValues(domain)];
+    return this.#aboveAllows.has(domain) || covering.some((name) => this.isOn("allow", name));
   }
 
   /** The lines of a value's allows that have ended. */

@@ -7,6 +7,7 @@ import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
 import { domainsUp, instantOf, type SeenReport, type SeenThreat } from "../plan/seen-mail";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../settings/assumptions";
+import { coveringValues } from "../settings/coverage";
 import { parseMailbox } from "../settings/entry-value";
 import { isFreeMail } from "../settings/free-mail";
 import { isPublicSuffix } from "../settings/own-domains";
@@ -109,7 +110,7 @@ function wasLeft({ verdict, action }: SeenThreat): boolean {
 
 /** Whether something of it was found safe, or is let in on purpose: then a person has to look. */
 function isInDoubt(context: Context, mailbox: string): boolean {
-  if (domainsUp(domainOf(mailbox)).some((domain) => context.isOn("allow", domain))) return true;
+  if (coveringValues(mailbox).some((covering) => context.isOn("allow", covering))) return true;
   const seen = evidenceOf(context.base, { kind: "entry", value: mailbox, entryType: "email_address" });
   const verdicts = [...(seen?.verdicts ?? []), ...(seen?.reportVerdicts ?? [])];
   return verdicts.some(({ name }) => name === "safe" || name === "allowed");
@@ -371,8 +372,7 @@ function shadowOf(
 ): DeclaredEntry | undefined {
   if (entry.entryType === "ip") return undefined;
   const opposite = entry.list === "allow" ? "deny" : "allow";
-  for (const name of domainsUp(domainOf(entry.value))) {
-    if (name === entry.value) continue;
+  for (const name of coveringValues(entry.value)) {
     if (context.isOn(opposite, name)) return undefined;
     const by = domains
       .get(name)

@@ -1,5 +1,6 @@
 import { BadRequestError, type SettingsClient } from "../client";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
+import { parseWildcard } from "../settings/coverage";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestRead, readNewest } from "./read-newest";
@@ -102,7 +103,8 @@ export interface EvidenceSubject {
 
 /**
  * What the mail says of one entry or VIP. Of a domain: what came from it and from below it. Of a mailbox: what came from
- * it. Of a VIP: threats sent to it, and reports that it made. Undefined where neither threats nor reports could be read.
+ * it. Of a wildcard (`*.evil.example`, `*@evil.example`): what came from what it stands for. Of a VIP: threats sent to it,
+ * and reports that it made. Undefined where neither threats nor reports could be read.
  *
  * A message is taken to be from the mailbox in `sender_email`, from that one's domain, and from the `sender_domain` that
  * the service names beside it. All three can be forged.
@@ -128,8 +130,11 @@ export function mailOf(
   const { entryType } = subject;
   const isMailbox = entryType === undefined ? subject.value.includes("@") : entryType === "email_address";
   const value = isMailbox ? canonicalMailbox(subject.value) : canonicalValue(subject.value);
-  const from = <Seen extends FromSomebody>({ byMailbox, byDomain }: SeenIndex<Seen>): readonly Seen[] =>
-    isMailbox ? (byMailbox.get(value) ?? []) : byDomain.at(value);
+  const wildcard = parseWildcard(canonicalValue(subject.value));
+  const from = <Seen extends FromSomebody>({ byMailbox, byDomain }: SeenIndex<Seen>): readonly Seen[] => {
+    if (wildcard !== undefined) return byDomain.at(wildcard.domain, wildcard.isOfDomain ? "own" : "below");
+    return isMailbox ? (byMailbox.get(value) ?? []) : byDomain.at(value, "all");
+  };
   return { threats: from(threats), reports: from(reports) };
 }
 
@@ -303,11 +308,14 @@ class DomainIndex<Seen extends FromSomebody> {
     );
   }
 
-  at(domain: string): readonly Seen[] {
-    const top = fromTheTop(domain);
+  /** @param part of the domain itself, of what is below it, or both. */
+  at(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
+    const top = domain === "" ? "" : fromTheTop(domain);
     // Once, though both of its domains be here.
     const found = new Set<Seen>();
     for (let at = this.#firstFrom(top); this.#rows[at]?.domain.startsWith(top); at += 1) {
+      const isOwn = this.#rows[at]?.domain === top;
+      if (part !== "all" && isOwn !== (part === "own")) continue;
       for (const seen of this.#rows[at]?.seen ?? []) found.add(seen);
     }
     return [...found];

@@ -1,5 +1,7 @@
 import ipaddr from "ipaddr.js";
+import { type AddressRange, parseAddressRange } from "./address-range";
 import type { EntryType, List } from "./assumptions";
+import { parseWildcard } from "./coverage";
 import { isFreeMail, isLargeFreeMail } from "./free-mail";
 import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
@@ -63,15 +65,17 @@ export interface RiskSubject {
 
 /**
  * What is risky about an entry: it would let in what nobody meant, or stop what nobody meant. Pure; without own domains
- * nothing is told about them.
+ * nothing is told about them. Of ranges and wildcards, which only a service holds, it tells what it tells of all that they cover.
  */
 export function risksOf({ list, value, entryType }: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
   if (entryType === "ip") {
     return list === "allow" && !isOneSender(value) ? [{ code: "allow-private-address" }] : [];
   }
   const risks: Risk[] = [];
-  const domain = value.slice(value.lastIndexOf("@") + 1);
-  const isWhole = entryType === "domain";
+  const wildcard = parseWildcard(value);
+  const domain = wildcard?.domain ?? value.slice(value.lastIndexOf("@") + 1);
+  const isWhole = entryType === "domain" || wildcard !== undefined;
+  if (list === "allow" && wildcard?.domain === "") return [{ code: "allow-public-suffix" }];
   if (list === "allow" && isWhole && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
   if (list === "allow" && isWhole && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
   if (list === "deny" && isWhole && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
@@ -94,6 +98,8 @@ export function refusalOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS):
 
 /** Whether an address can be that of one sender out on the internet. */
 function isOneSender(value: string): boolean {
+  const range = parseAddressRange(value);
+  if (range !== undefined) return !SPECIAL_RANGES.some((special) => overlaps(range, special));
   if (!ipaddr.isValid(value)) return true;
   // An IPv4 address that is written as IPv6 is the IPv4 address.
   const address = ipaddr.process(value);
@@ -101,6 +107,18 @@ function isOneSender(value: string): boolean {
     address.kind() === network.kind() && address.match(network, bits);
   const isGlobal = address.range() === "unicast" && (address.kind() === "ipv4" || isIn(GLOBAL_UNICAST));
   return isGlobal || DOCUMENTATION.some(isIn);
+}
+
+/** The ranges of private and special addresses, and of IPv6 all that isn't given out. */
+const SPECIAL_RANGES = [
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.168.0.0/16 198.18.0.0/15",
+  "224.0.0.0/3 ::/3 2001::/32 2002::/16 4000::/2 8000::/1",
+]
+  .flatMap((line) => line.split(" ").map(parseAddressRange))
+  .filter((range) => range !== undefined);
+
+function overlaps(one: AddressRange, other: AddressRange): boolean {
+  return one.width === other.width && one.first <= other.last && other.first <= one.last;
 }
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>;

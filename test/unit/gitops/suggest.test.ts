@@ -101,6 +101,24 @@ deny:
 `);
   });
 
+  it("are not suggested where a wildcard at the tenant denies it already", () => {
+    const report = (sender: string) => ({
+      sender,
+      reporter: "jo@acme.example",
+      verdict: "malicious",
+      report_date: "2026-11-20T10:00:00Z",
+    });
+    const { told } = suggestions({
+      files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\n" },
+      reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(report),
+      rows: [
+        { list: "deny", entry_type: "domain", value: "*.wild.example" },
+        { list: "deny", entry_type: "email_address", value: "@box.example" },
+      ],
+    });
+    expect(told).toEqual([expect.stringMatching(/^deny Deny x@wild\.example: /)]);
+  });
+
   it("are suggested of confirmed phishing: a mailbox, or a domain that was made for it", () => {
     const bad = (sender: string, reporter = "jo@acme.example") => ({
       sender,

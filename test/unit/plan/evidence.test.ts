@@ -55,6 +55,17 @@ describe("evidence", () => {
     expect(evidenceOf(base, { kind: "entry", value: "l.example" })?.threats).toBe(0);
   });
 
+  it.each([
+    ["*.evil.example", 1],
+    ["*@evil.example", 2],
+    ["*@*.evil.example", 1],
+    ["*.example", 4],
+  ])("of the wildcard %s is what came from what it stands for", (value, threats) => {
+    for (const entryType of ["domain", "email_address"]) {
+      expect(evidenceOf(base, { kind: "entry", value, entryType })?.threats).toBe(threats);
+    }
+  });
+
   it("of a mailbox is what came from it, not from what its name tells", () => {
     const of = (value: string) => evidenceOf(base, { kind: "entry", value, entryType: "email_address" });
     expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });

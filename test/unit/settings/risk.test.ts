@@ -138,3 +138,23 @@ it("the docs' table is that of the code", () => {
   const told = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
   expect(told).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
 });
+
+describe("a range or a wildcard that a tenant allows", () => {
+  it.each([
+    ["10.0.0.0/8", "ip", ["allow-private-address"]],
+    ["0.0.0.0/0", "ip", ["allow-private-address"]],
+    ["9.0.0.0-11.0.0.0", "ip", ["allow-private-address"]],
+    ["::/0", "ip", ["allow-private-address"]],
+    ["fd00::/8", "ip", ["allow-private-address"]],
+    ["203.0.113.0/24", "ip", []],
+    ["2001:db8::/32", "ip", []],
+    ["*.acme.example", "domain", ["allow-own-domain"]],
+    ["*@acme.example", "email_address", ["allow-own-domain"]],
+    ["*@gmail.com", "email_address", ["allow-free-mail"]],
+    ["*.co.uk", "domain", ["allow-public-suffix", "allow-own-domain"]],
+    ["*.partner.example", "domain", []],
+    ["*", "domain", ["allow-public-suffix"]],
+  ] as const)("is as risky as all that %s covers", (value, entryType, codes) => {
+    expect(risksOf({ list: "allow", value, entryType }, OWN).map(({ code }) => code)).toEqual(codes);
+  });
+});
