@@ -211,6 +211,8 @@ describe("the search of the pages", () => {
     ["::ffff:203.0.113.99", 2],
     ["192.0.2.5", 3],
     ["2001:db8:0::9", 4],
+    ["2001:DB8::9/128", 4],
+    ["eve@host.mail.example", 5],
   ])("names the wildcard or range that covers %s", (typed, covering) => {
     const patterns = [
       "*.wild.example",
@@ -218,9 +220,22 @@ describe("the search of the pages", () => {
       "203.0.113.0/24",
       "192.0.2.1-192.0.2.9",
       "2001:db8::/64",
+      "*@*.mail.example",
     ];
     const result = search(indexOf(patterns.map((value) => entry(value, "allow"))), typed);
     expect([...result.covering]).toEqual([covering]);
+  });
+
+  it.each([
+    ["192.0.2.7/32", 3],
+    ["192.0.2.7/255.255.255.255", 3],
+    ["::ffff:192.0.2.7", 3],
+    ["::FFFF:c000:207", 3],
+    ["::ffff:192.0.2.7/128", 3],
+    ["2001:db8::25/128", 6],
+    ["2001:0DB8:0:0::0025", 6],
+  ])("finds the entry of %s in any form of the address", (typed, exact) => {
+    expect(found(typed)[0]).toEqual([exact]);
   });
 
   it("tells the same value, what covers it, and what has it in it", () => {
@@ -265,8 +280,8 @@ describe("the search of the pages", () => {
   it("looks at few places, however many there are", () => {
     const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
     const one = search(many, "own29999.example");
-    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 4 });
+    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 5 });
     // What is in all of them is not gone through to the end.
-    expect(search(many, "example")).toMatchObject({ isMore: true, looked: 102 });
+    expect(search(many, "example")).toMatchObject({ isMore: true, looked: 103 });
   });
 });

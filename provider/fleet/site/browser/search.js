@@ -49,7 +49,9 @@ const fleetSearch = (() => {
       .replace(/^mailto:/, "");
     const [, host] = /^(?:[a-z]+:\/\/)([^/?#\s]+)/.exec(text) ?? [];
     const meant = host === undefined ? text : host.replace(/^.*@/, "").replace(/:\d+$/, "");
-    return meant.replace(/(?<=\w)\.$/, "");
+    // A prefix of one address is that address.
+    const single = /^([\d.]+)\/(?:32|255\.255\.255\.255)$|^([\da-f:.]*:[\da-f:.]*)\/128$/.exec(meant);
+    return (single?.[1] ?? single?.[2] ?? meant).replace(/(?<=\w)\.$/, "");
   };
 
   /** The form in which values stand in lists: of `mail.münchen.example/path` its ASCII host. @param {string} wanted */
@@ -60,10 +62,15 @@ const fleetSearch = (() => {
     if (/^[a-z0-9._-]*$/.test(host) || /[\s/?#@\\]/.test(host)) return wanted.slice(0, at + 1) + host;
     const bare = host.replace(/^\[|\]$/g, "");
     const address = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
-    return (
-      wanted.slice(0, at + 1) +
-      (URL.canParse(address) ? new URL(address).hostname.replace(/^\[|\]$/g, "") : host)
-    );
+    const listed = URL.canParse(address) ? new URL(address).hostname.replace(/^\[|\]$/g, "") : host;
+    return wanted.slice(0, at + 1) + unmapped(listed);
+  };
+
+  /** The IPv4 address of an IPv4-mapped one, as values stand in lists; all else as it is. @param {string} host */
+  const unmapped = (host) => {
+    const [, high, low] = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(host) ?? [];
+    if (high === undefined || low === undefined) return host;
+    return [high, low].flatMap((group) => [Number(`0x${group}`) >> 8, Number(`0x${group}`) & 255]).join(".");
   };
 
   /** An address as a number, an IPv4-mapped one as the IPv4 address; undefined for all else. @param {string} text */
@@ -99,7 +106,13 @@ const fleetSearch = (() => {
       return [];
     const domains = labels.map((_, index) => labels.slice(index).join("."));
     const [own = "", ...parents] = domains;
-    return [...(at < 0 ? [] : [`*@${own}`, own]), ...parents.flatMap((parent) => [`*.${parent}`, parent])];
+    const isMailbox = at >= 0;
+    return [
+      ...(isMailbox ? [`*@${own}`, own] : []),
+      ...parents.flatMap((parent) => [...(isMailbox ? [`*@*.${parent}`] : []), `*.${parent}`, parent]),
+      ...(isMailbox ? ["*@*"] : []),
+      "*",
+    ];
   };
 
   /**
