@@ -1,6 +1,6 @@
 import type { Finding } from "../files/finding";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { CoveredValues } from "../settings/coverage";
+import { CoveredValues, coveringValues } from "../settings/coverage";
 import { canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import type { BareChange } from "./alarm";
@@ -8,8 +8,8 @@ import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 
 /**
- * What the tenant holds, no file declares, and covers an entry that a change puts on the other list: a domain above it, a wildcard, a
- * range of addresses. Lint says the same of what files declare.
+ * What the tenant holds, no file declares, and is on the other list than a change puts an entry on: what covers the entry (a domain above
+ * it, a wildcard, a range of addresses), and what the entry covers. Lint says the same of what files declare.
  */
 export function coveringFindings(
   changes: readonly BareChange[],
@@ -25,6 +25,7 @@ export function coveringFindings(
   const removed = new Set(changes.flatMap(({ sign, key }) => (sign === "remove" ? [key] : [])));
   const isDeclared = (key: string): boolean => lists.some(({ declared }) => Object.hasOwn(declared, key));
   const findings: Finding[] = [];
+  const exceptions = new Map<BareChange, Exception[]>();
   for (const [key, rows] of entries) {
     const [first] = rows;
     if (first === undefined || removed.has(key) || isDeclared(key)) continue;
@@ -35,8 +36,43 @@ export function coveringFindings(
       );
       if (row !== undefined) findings.push(contradicted(change, value, row.list));
     }
+    for (const change of coveringValues(value).flatMap((one) => byValue.get(one) ?? [])) {
+      const row = rows.find(
+        (one) => one.list !== change.after?.list && isSameScope(one.verdict_scope, change),
+      );
+      if (row === undefined) continue;
+      const found = exceptions.get(change);
+      if (found === undefined) exceptions.set(change, [{ value, list: row.list }]);
+      else found.push({ value, list: row.list });
+    }
   }
+  for (const [change, found] of exceptions) findings.push(exceptionFound(change, found));
   return findings;
+}
+
+/** What the tenant holds below an entry that a change puts on the other list. */
+interface Exception {
+  readonly value: string;
+  readonly list: string;
+}
+
+const SHOWN_EXCEPTIONS = 5;
+
+/** One finding for all of them: a denied domain may have hundreds below it. */
+function exceptionFound({ key, value, after }: BareChange, exceptions: readonly Exception[]): Finding {
+  const [doing, done] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
+  const names = exceptions.map((one) => quote(one.value)).sort();
+  const shown = names.slice(0, SHOWN_EXCEPTIONS).join(", ");
+  const more = names.length > SHOWN_EXCEPTIONS ? ` and ${names.length - SHOWN_EXCEPTIONS} more` : "";
+  const isKnown = exceptions.every(({ list }) => list === "allow" || list === "deny");
+  const what = isKnown ? done : "on another list";
+  return {
+    code: "contradicted",
+    // An allow below a deny keeps open what the change closes; a deny below an allow does no harm.
+    level: after?.list === "allow" ? "note" : "warning",
+    message: `${quote(value)} is ${doing}, and ${shown}${more}, which it covers, ${names.length === 1 ? "is" : "are"} ${what} at the tenant, and no file declares ${names.length === 1 ? "it" : "them"}. The service's reference does not say which of the two decides; remove ${names.length === 1 ? "it" : "them"} at the tenant, or declare ${names.length === 1 ? "it" : "them"} if the exception is meant.`,
+    subject: { kind: "entry", key },
+  };
 }
 
 function isSameScope(

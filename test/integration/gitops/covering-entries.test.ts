@@ -85,6 +85,13 @@ describe("plan", () => {
     },
   );
 
+  it("warns of the allow below a new deny of a domain", async () => {
+    writeFileSync(join(folder, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
+    const { output } = await email("plan", "deny.yaml", "--no-evidence", "--json", "-");
+    expect(output).not.toContain("Nothing speaks against");
+    expect(output).toContain('"*.wild.example", which it covers, is allowed at the tenant');
+  });
+
   it.each(["198.51.100.7", "192.0.2.9"])("moves the row that is %s in another form", async (value) => {
     writeFileSync(
       join(folder, "deny.yaml"),
