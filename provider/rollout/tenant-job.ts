@@ -22,7 +22,7 @@ import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
 import type { Journal } from "./journal/journal";
 import type { ClaimedTenant, RolloutSpec, TenantSummary } from "./journal/rollout-record";
-import { journaledJob, noted } from "./journaled-job";
+import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
@@ -157,8 +157,13 @@ async function apply(
     });
     // A tenant that was planned empty is identified by what it holds now.
     if (identity !== undefined) {
-      await options.journal.identify(claimed, identity);
-      await assertNoOtherTenant(claimed, identity, options.journal);
+      try {
+        await options.journal.identify(claimed, identity);
+        await assertNoOtherTenant(claimed, identity, options.journal);
+      } catch (error) {
+        // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
+        if (!isOfStorage(error)) throw error;
+      }
     }
     if (left.length > 0) throw notAsDeclared(target, left);
   } finally {
