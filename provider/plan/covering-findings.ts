@@ -30,20 +30,19 @@ export function coveringFindings(
     const [first] = rows;
     if (first === undefined || removed.has(key) || isDeclared(key)) continue;
     const value = canonicalValue(first.value);
-    for (const change of covered.coveredBy(value).flatMap((one) => byValue.get(one) ?? [])) {
-      const row = rows.find(
-        (one) => one.list !== change.after?.list && isSameScope(one.verdict_scope, change),
-      );
-      if (row !== undefined) findings.push(contradicted(change, value, row.list));
+    const changesOf = (values: readonly string[]) => values.flatMap((one) => byValue.get(one) ?? []);
+    const otherList = (change: BareChange): string | undefined =>
+      rows.find((row) => row.list !== change.after?.list && isSameScope(row.verdict_scope, change))?.list;
+    for (const change of changesOf(covered.coveredBy(value))) {
+      const list = otherList(change);
+      if (list !== undefined) findings.push(contradicted(change, value, list));
     }
-    for (const change of coveringValues(value).flatMap((one) => byValue.get(one) ?? [])) {
-      const row = rows.find(
-        (one) => one.list !== change.after?.list && isSameScope(one.verdict_scope, change),
-      );
-      if (row === undefined) continue;
+    for (const change of changesOf(coveringValues(value))) {
+      const list = otherList(change);
+      if (list === undefined) continue;
       const found = exceptions.get(change);
-      if (found === undefined) exceptions.set(change, [{ value, list: row.list }]);
-      else found.push({ value, list: row.list });
+      if (found === undefined) exceptions.set(change, [{ value, list }]);
+      else found.push({ value, list });
     }
   }
   for (const [change, found] of exceptions) findings.push(exceptionFound(change, found));

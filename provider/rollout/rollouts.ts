@@ -338,8 +338,8 @@ export class Rollouts {
         );
       }
       const { environment } = this.#options;
-      const current = await this.#currentTargets(record);
       const recorded = (await journal.tenants(id)).map(({ target }) => target);
+      const current = currentTargets(record, recorded);
       const targets = (current?.targets ?? recorded).filter(
         ({ stack }) => current?.leftOut.has(stack) !== true,
       );
@@ -500,7 +500,8 @@ export class Rollouts {
     all: readonly Target[],
     selected: readonly Target[],
   ): () => Promise<RememberedIdentities> {
-    const others = all.filter((target) => !selected.includes(target));
+    const isSelected = new Set(selected);
+    const others = all.filter((target) => !isSelected.has(target));
     return async () => {
       if (others.length === 0) return new Map();
       const { fingerprint: backend } = stateBackend(this.#options.environment, projectFolder(source));
@@ -641,31 +642,6 @@ export class Rollouts {
     }
   }
 
-  /**
-   * What the targets file says now of the tenants of a rollout that is continued; undefined for one that begins, which was planned by
-   * that file a moment ago.
-   *
-   * @throws {TargetsFileError} when the file can't be read: then nobody knows which tenants it still names.
-   */
-  async #currentTargets({
-    id,
-    spec,
-    startedAtMs,
-  }: RolloutRecord): Promise<(TargetComparison & CurrentTargets) | undefined> {
-    if (startedAtMs === undefined) return undefined;
-    const declared = readTargets(spec.source);
-    const recorded = (await this.journal.tenants(id)).map(({ target }) => target);
-    const isRollback = spec.rollsBack !== undefined;
-    const comparison = compareTargets(recorded, declared, { ignoreSettings: isRollback });
-    const waves = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
-    const kept = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waves}.`;
-    return {
-      ...comparison,
-      notes: waves === undefined ? comparison.notes : [...comparison.notes, kept],
-      keyVariables: keyVariablesOf(declared.targets),
-    };
-  }
-
   /** What processes of this machine had begun that are gone takes no place at a service any more. */
   async #reclaimDead(own: string): Promise<void> {
     const { journal } = this;
@@ -782,6 +758,30 @@ export class Rollouts {
       `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
     );
   }
+}
+
+/**
+ * What the targets file says now of the tenants of a rollout that is continued; undefined for one that begins, which was planned by that
+ * file a moment ago.
+ *
+ * @param recorded its tenants as the journal has them.
+ * @throws {TargetsFileError} when the file can't be read: then nobody knows which tenants it still names.
+ */
+function currentTargets(
+  { spec, startedAtMs }: RolloutRecord,
+  recorded: readonly Target[],
+): (TargetComparison & CurrentTargets) | undefined {
+  if (startedAtMs === undefined) return undefined;
+  const declared = readTargets(spec.source);
+  const isRollback = spec.rollsBack !== undefined;
+  const comparison = compareTargets(recorded, declared, { ignoreSettings: isRollback });
+  const waves = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
+  const kept = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waves}.`;
+  return {
+    ...comparison,
+    notes: waves === undefined ? comparison.notes : [...comparison.notes, kept],
+    keyVariables: keyVariablesOf(declared.targets),
+  };
 }
 
 async function planOfTask(task: Task): Promise<PlanTenant> {

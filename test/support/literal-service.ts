@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ProviderProcess } from "./provider-process";
 import { textOf } from "./request-text";
 
 /** A row of the allow/deny list, as it goes over the wire. */
@@ -136,4 +137,25 @@ export class LiteralService implements AsyncDisposable {
     this.#server.closeAllConnections();
     await new Promise((done) => this.#server.close(done));
   }
+}
+
+/** A {@link LiteralService}, and a provider process that manages its tenant. */
+export interface LiteralTenant extends AsyncDisposable {
+  readonly service: LiteralService;
+  readonly provider: ProviderProcess;
+}
+
+export async function literalTenant(options: LiteralServiceOptions = {}): Promise<LiteralTenant> {
+  const service = await LiteralService.start(options);
+  const provider = await ProviderProcess.start({
+    environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
+  });
+  return {
+    service,
+    provider,
+    async [Symbol.asyncDispose]() {
+      await provider[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
 }

@@ -5,7 +5,7 @@ import {
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
@@ -169,7 +169,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // By the key of another tenant, an entry of the same id is about something else, and is not written to.
     if (again?.id === entryId) {
       try {
-        const there = isMove ? await alreadyMoved(inputs, tenant) : undefined;
+        // The value may be on the declared list already, in another row than the one to be moved.
+        const there = isMove ? await rowOn(inputs.list, inputs.verdictScope, inputs, tenant) : undefined;
         const row = there ?? again;
         const difference = differenceOf(row, inputs);
         const sent = there === undefined ? { ...change, ...difference } : difference;
@@ -251,25 +252,26 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 /** An allow of the same value and scope as a deny that is there too: which of the two decides, nobody knows. */
 async function contradicting(
   row: AllowDenyEntryRow,
-  { entryType, value, verdictScope }: AllowDenyEntryState,
+  state: AllowDenyEntryState,
   tenant: Context["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
   if (row.list !== "deny") return undefined;
-  const rows = await tenant.entriesOfValue({ list: "allow", entryType, value, verdictScope });
-  return rows.find(
-    (one) =>
-      one.list === "allow" && (one.verdict_scope ?? verdictScope) === (row.verdict_scope ?? verdictScope),
-  );
+  return await rowOn("allow", row.verdict_scope ?? state.verdictScope, state, tenant);
 }
 
-/** The row that is on the declared list already, beside the one that is to be moved there. */
-async function alreadyMoved(
-  inputs: AllowDenyEntryInputs,
+/**
+ * The row of a value on a list, in a scope.
+ *
+ * @param entry its scope is that of rows whose scope the service doesn't say.
+ */
+async function rowOn(
+  list: List,
+  scope: string,
+  entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
   tenant: Context["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
-  return (await tenant.entriesOfValue(inputs)).find(
-    (row) => row.list === inputs.list && (row.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope,
-  );
+  const rows = await tenant.entriesOfValue({ ...entry, list });
+  return rows.find((row) => row.list === list && (row.verdict_scope ?? entry.verdictScope) === scope);
 }
 
 /** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */

@@ -169,8 +169,7 @@ class EntryWork {
       if (row !== undefined) {
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
-        if (row.list !== entry.list)
-          await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
+        if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
       }
     } else {
@@ -181,13 +180,12 @@ class EntryWork {
       if (own !== undefined && wanted !== undefined && own !== wanted) {
         // A service may hold it on both lists: then what is left on the other one goes.
         await takeOver(wanted, entry, context);
-        await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
+        await this.#clearOtherList(entry);
         return;
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) {
-        if (row.list !== entry.list)
-          await clearOtherList(entry, context, true, (row) => this.#isIgnored(row));
+        if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
       }
     }
@@ -195,6 +193,11 @@ class EntryWork {
     const isExclusive = this.#inputs.mode === "exclusive";
     const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
+  }
+
+  /** Removes what is left on the other list of an entry that was moved from there. */
+  async #clearOtherList(entry: ListedEntry): Promise<void> {
+    await clearOtherList(entry, this.#context, true, (row) => this.#isIgnored(row));
   }
 
   #isIgnored({ list, value }: AllowDenyEntryRow): boolean {

@@ -41,7 +41,8 @@ function currentWaves(
 ): readonly Wave[] | undefined {
   const byName = new Map(targets.map((target) => [target.name, target]));
   const ordered = order.flatMap(({ name }) => byName.get(name) ?? []);
-  const missing = targets.filter((target) => !ordered.includes(target));
+  const isOrdered = new Set(ordered);
+  const missing = targets.filter((target) => !isOrdered.has(target));
   try {
     return assignWaves(waves, [...ordered, ...missing]).waves;
   } catch (error) {

@@ -1,31 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { LiteralService, type LiteralServiceOptions } from "../../support/literal-service";
+import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import { ProviderProcess } from "../../support/provider-process";
 
 /*
  * A service may store and answer an address in another form than it was sent: that is the entry, in every later run.
  */
-
-interface Tenant extends AsyncDisposable {
-  readonly service: LiteralService;
-  readonly provider: ProviderProcess;
-}
-
-async function tenantOf(options: LiteralServiceOptions): Promise<Tenant> {
-  const service = await LiteralService.start(options);
-  const provider = await ProviderProcess.start({
-    environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
-  });
-  return {
-    service,
-    provider,
-    async [Symbol.asyncDispose]() {
-      await provider[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const FORMS = [
   ["a prefix of 32 bits", "198.51.100.7", (value: string) => `${value}/32`],
@@ -37,7 +16,7 @@ const FORMS = [
 
 describe.each(FORMS)("a service that stores %s", (_what, value, stored) => {
   it("holds a single entry, which is written once and deleted once", async () => {
-    await using tenant = await tenantOf({ stored });
+    await using tenant = await literalTenant({ stored });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "created" });
     await entry.refresh();
@@ -48,7 +27,7 @@ describe.each(FORMS)("a service that stores %s", (_what, value, stored) => {
   });
 
   it("holds an entry of a list, which is written once and deleted once", async () => {
-    await using tenant = await tenantOf({ stored });
+    await using tenant = await literalTenant({ stored });
     const list = new ManagedResource(tenant, "allowDenyList");
     expect(await list.up({ entries: { [value]: "deny" } })).toMatchObject({ outcome: "created" });
     await list.refresh();
@@ -63,7 +42,7 @@ describe("an address that is declared in another form", () => {
   it.each(["198.51.100.7/32", "::ffff:198.51.100.7", "::ffff:c633:6407/128"])(
     "is sent as the address: %s",
     async (value) => {
-      await using tenant = await tenantOf({});
+      await using tenant = await literalTenant({});
       const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
       expect(await entry.up({ list: "deny", value })).toMatchObject({ outcome: "created" });
       expect(tenant.service.held()).toEqual(["deny 198.51.100.7"]);

@@ -1,32 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { LiteralService, type LiteralServiceOptions } from "../../support/literal-service";
+import { literalTenant } from "../../support/literal-service";
 import { ManagedResource } from "../../support/managed-resource";
-import { ProviderProcess } from "../../support/provider-process";
 
 /*
  * A service that compares values literally, or permits duplicates, holds one value in several rows. After a delete or a move, none of them
  * contradicts what is declared.
  */
-
-interface Tenant extends AsyncDisposable {
-  readonly service: LiteralService;
-  readonly provider: ProviderProcess;
-}
-
-async function tenantOf(options: LiteralServiceOptions = {}): Promise<Tenant> {
-  const service = await LiteralService.start(options);
-  const provider = await ProviderProcess.start({
-    environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
-  });
-  return {
-    service,
-    provider,
-    async [Symbol.asyncDispose]() {
-      await provider[Symbol.asyncDispose]();
-      await service[Symbol.asyncDispose]();
-    },
-  };
-}
 
 const allow = { list: "allow", acceptRisk: "a partner" };
 
@@ -37,7 +16,7 @@ describe("two resources of one value", () => {
     ["an IPv6 address", "2001:DB8:0::1", "2001:db8::1"],
     ["an IPv4-mapped address", "::ffff:192.0.2.9", "192.0.2.9"],
   ])("make one row of two spellings: %s", async (_what, one, other) => {
-    await using tenant = await tenantOf();
+    await using tenant = await literalTenant();
     const [first, second] = ["one", "other"].map(
       (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
     );
@@ -48,7 +27,7 @@ describe("two resources of one value", () => {
   it.each([0, 3])(
     "make one row where duplicates are permitted and a list is %i reads behind",
     async (readsBehind) => {
-      await using tenant = await tenantOf({ permitsDuplicates: true, readsBehind });
+      await using tenant = await literalTenant({ permitsDuplicates: true, readsBehind });
       const resources = ["one", "other", "third"].map(
         (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
       );
@@ -62,7 +41,7 @@ describe("an entry that is there twice", () => {
   const twice = ["partner.example", "Partner.example"].map((value) => ({ list: "allow", value }));
 
   it("is removed whole", async () => {
-    await using tenant = await tenantOf({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     expect(await entry.up({ ...allow, value: "partner.example" })).toMatchObject({ outcome: "created" });
     const { printed } = await entry.destroy();
@@ -71,7 +50,7 @@ describe("an entry that is there twice", () => {
   });
 
   it("is moved whole, and never off both lists", async () => {
-    await using tenant = await tenantOf({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ ...allow, value: "partner.example" });
     const moved = await entry.up({ list: "deny", value: "partner.example" });
@@ -83,7 +62,7 @@ describe("an entry that is there twice", () => {
   });
 
   it("is moved whole by a list", async () => {
-    await using tenant = await tenantOf({ entries: twice, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const list = new ManagedResource(tenant, "allowDenyList");
     await list.up({ entries: { "partner.example": "allow (risk accepted: a partner)" } });
     expect(await list.up({ entries: { "partner.example": "deny" } })).toMatchObject({ outcome: "updated" });
@@ -95,7 +74,7 @@ describe("a deny beside an allow of the same value", () => {
   const both = ["allow", "deny"].map((list) => ({ list, value: "evil.example" }));
 
   it("isn't declared done", async () => {
-    await using tenant = await tenantOf({ entries: both, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     const up = await entry.up({ list: "deny", value: "evil.example" });
     expect(up).toMatchObject({ outcome: "failed" });
@@ -104,14 +83,14 @@ describe("a deny beside an allow of the same value", () => {
   });
 
   it("loses the allow where adopting is meant", async () => {
-    await using tenant = await tenantOf({ entries: both, permitsDuplicates: true });
+    await using tenant = await literalTenant({ entries: both, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example", adopt: true });
     expect(tenant.service.held()).toEqual(["deny evil.example"]);
   });
 
   it("is drift where the allow came later, which the next run reverts", async () => {
-    await using tenant = await tenantOf({ permitsDuplicates: true });
+    await using tenant = await literalTenant({ permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
     await entry.up({ list: "deny", value: "evil.example" });
     const [row] = tenant.service.entries;
