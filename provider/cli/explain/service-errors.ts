@@ -62,7 +62,7 @@ export const SERVICE_ERRORS = {
     causes: [
       "other programs ask the service with the same key",
       "a limit that is lower than a run of this size needs",
-      "the service asks for a longer wait (`Retry-After`) than the 2 minutes that a run waits; the message tells until when",
+      "the service asks for a longer wait (`Retry-After`) than the 2 minutes that a run waits; the message gives the time until which to wait",
     ],
     remedies: [
       "Wait as long as the message says.",
