@@ -14,11 +14,10 @@ import {
   type Listed,
   PartialFailure,
   type ReadResult,
-  type TenantList,
 } from "./lifecycle/lifecycle";
 import { lifecycleOf } from "./lifecycle/lifecycles";
 import type { Owner } from "./program";
-import type { ResourceKind } from "./resource-type";
+import { listOf, type ResourceKind } from "./resource-type";
 import type { OnlyRemoves } from "./reviewed-plan";
 import type { SameTenant } from "./same-tenant";
 
@@ -132,7 +131,7 @@ export interface Session {
 
 export function frontOf(kind: ResourceKind, session: Session): Front {
   const lifecycle = lifecycleOf(kind);
-  const list: TenantList = kind.startsWith("Vip") ? "vips" : "entries";
+  const list = listOf(kind);
   const stateOf = ({
     [TENANT_PROPERTY]: _tenant,
     [FINGERPRINT_PROPERTY]: _fingerprint,

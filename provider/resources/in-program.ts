@@ -1,9 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, InvalidArgumentError } from "../client/errors";
 import { quote } from "../settings/text";
+import { Announcements, sharingOf } from "./announcements";
 import { refuseUnheardIgnores } from "./ignored-changes";
 import { NAMESPACE, refuseMisspeltVariables, unknownSettings } from "./known-names";
-import type { ResourceKind } from "./resource-type";
+import { instanceNameOf, Provider } from "./provider";
+import { listOf, type ResourceKind } from "./resource-type";
 
 /**
  * What a program with dynamic resources is refused for before the first of them is registered: what the engine would pass
@@ -24,6 +26,19 @@ export function checkInProgram(
   refuseMisspeltVariables(process.env);
   refuseUnknownSettings();
   refusePlainKey();
+  announceInstance(kind, options);
+}
+
+let announcements: Announcements | undefined;
+
+/** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
+function announceInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
+  const engine = process.env["PULUMI_NODEJS_ENGINE"];
+  const provider = options?.provider ?? options?.parent?.getProvider("pulumi-nodejs:dynamic:Resource");
+  // One that depends on another resource may have to wait for it to be written first.
+  if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
+  announcements ??= new Announcements(sharingOf(engine, process.env));
+  announcements.add(listOf(kind), instanceNameOf(provider));
 }
 
 /** @throws {ConfigurationError} for a key of the stack's configuration in our namespace that nobody reads. */

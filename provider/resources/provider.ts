@@ -51,6 +51,7 @@ export class Provider extends pulumi.ProviderResource {
       },
       opts,
     );
+    names.set(this, name);
     settings.set(
       this,
       pulumi.output({
@@ -59,6 +60,13 @@ export class Provider extends pulumi.ProviderResource {
       }) as unknown as pulumi.Output<SettingsClientOptions>,
     );
   }
+}
+
+const names = new WeakMap<Provider, string>();
+
+/** The name that an instance's resources are configured with. */
+export function instanceNameOf(provider: Provider): string {
+  return names.get(provider) ?? "";
 }
 
 /** The arguments of each instance, for the functions, which run in the program itself. Never a property of it. */

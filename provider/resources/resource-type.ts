@@ -5,6 +5,11 @@ export const RESOURCE_KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee",
 
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
+/** The tenant's list that a kind of resource writes to. */
+export function listOf(kind: string): "entries" | "vips" {
+  return kind.startsWith("Vip") ? "vips" : "entries";
+}
+
 /** The two ways in which Pulumi asks for resources: as dynamic resources, or over the native plugin. */
 export const FRONTS = ["dynamic", "native"] as const;
 

@@ -1,12 +1,11 @@
-import { tmpdir, userInfo } from "node:os";
 import type { SettingsClient, SettingsClientOptions } from "../client";
 import { RunCancelled } from "../client/permits";
-import { cacheFolder } from "../engine/cache-folder";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
 import { dropPermits } from "../tenant/asked-permits";
+import { sharingOf } from "./announcements";
 import {
   type ConfigSource,
   instanceName,
@@ -20,7 +19,7 @@ import { Declarations } from "./declarations";
 import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
 import { type Owner, Program } from "./program";
-import type { ResourceKind } from "./resource-type";
+import { listOf, type ResourceKind } from "./resource-type";
 import {
   type OnlyRemoves,
   onlyRemovesOf,
@@ -29,7 +28,7 @@ import {
   readReviewedPlan,
 } from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
-import { TenantClaims } from "./tenant-claims";
+import { type ClaimedTenant, TenantClaims } from "./tenant-claims";
 
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
@@ -70,14 +69,7 @@ export class ProviderSession implements Session {
       ownDomains: () => this.ownDomains(),
       say: (sentence) => this.say(sentence),
     });
-    const sharing = {
-      folders: [
-        { parent: cacheFolder(environment), name: "declared" },
-        { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
-      ],
-      run: `${engine?.replace(/\W/g, "-")}`,
-      parent: process.ppid,
-    };
+    const sharing = sharingOf(engine, environment);
     this.#declarations = new Declarations(sharing);
     this.#claims = new TenantClaims({ ...sharing, instance: () => instanceName(this.#config) });
   }
@@ -95,8 +87,7 @@ export class ProviderSession implements Session {
       tenant,
       confirmTenant: async (list, how) => {
         await this.sameTenant.confirm(list, tenant, how);
-        const { baseUrl, apiKey } = settings;
-        await this.#claims.confirm(list, { baseUrl, apiKey, identity: (one) => tenant.identity(one) });
+        await this.#claims.confirm(list, this.#claimed(settings));
       },
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
@@ -118,9 +109,9 @@ export class ProviderSession implements Session {
     const { isList, things, has } = declaration;
     const settings = this.#configured();
     const tenant = fingerprint(settings);
-    const list = owner.kind.startsWith("Vip") ? "vips" : "entries";
+    const list = listOf(owner.kind);
     const name = isList ? `${owner.kind} ${owner.id}` : [...things()].map(({ subject }) => subject).join(" ");
-    this.#claims.declare(list, name, declaration, settings);
+    this.#claims.declare(list, name, declaration, settings && this.#claimed(settings));
     if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
     else this.#declarations.declare([...keysOf(things())], tenant);
     return [];
@@ -178,6 +169,10 @@ export class ProviderSession implements Session {
     this.#claims.end();
     void this.#current?.client.close().catch(() => {});
     dropPermits(this.#environment);
+  }
+
+  #claimed({ baseUrl, apiKey }: SettingsClientOptions): ClaimedTenant {
+    return { baseUrl, apiKey, identity: async (list) => await this.#connected().tenant.identity(list) };
   }
 
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */

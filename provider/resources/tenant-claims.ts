@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { findSameTenants, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
+import { Announcements } from "./announcements";
 import { type DeclarationsOptions, hash, SharedLines } from "./declarations";
 import { SameTenantProvidersError } from "./lifecycle/errors";
 import type { Declaration, DeclaredThing, TenantList } from "./lifecycle/lifecycle";
@@ -11,8 +12,6 @@ import type { Declaration, DeclaredThing, TenantList } from "./lifecycle/lifecyc
 export interface ClaimsOptions extends DeclarationsOptions {
   /** The explicit provider instance; undefined for the default one. */
   readonly instance: () => string | undefined;
-  /** Waits for another process that is about to write at the same time. Default: 50 ms. */
-  readonly moment?: () => Promise<unknown>;
 }
 
 /** Which tenant a process reaches. */
@@ -23,8 +22,12 @@ export interface ClaimedTenant {
   readonly identity: (list: TenantList) => Promise<TenantIdentity>;
 }
 
-const MOMENT_MS = 50;
-const MOST_MOMENTS = 4;
+/** Between two readings of the shared files. */
+const POLL_MS = 50;
+/** How long an explicit instance waits, before its first write, for the process of another one to start. */
+const START_MS = 200;
+/** How long a writer waits for the answer of a process that declares the same list. */
+const ANSWER_MS = 5_000;
 
 const line = z.object({
   session: z.string(),
@@ -33,7 +36,7 @@ const line = z.object({
   address: z.string(),
   key: z.string(),
   instance: z.string().optional(),
-  /** Absent until the process is about to write. */
+  /** Absent until the process is about to write, or answers another one that is. */
   claim: z
     .object({
       identity: z.custom<TenantIdentity>((value) => typeof value === "object").optional(),
@@ -50,35 +53,37 @@ type Claim = NonNullable<Line["claim"]>;
 
 /**
  * Keeps two `Provider`s of one program from working against each other at one tenant, by whatever keys. Each has a process of its own, so
- * what they declare is compared through files of hashes before the first write. A second `Provider` for one tenant is fine as long as
- * it declares other things, or the same ones alike.
+ * what they declare is compared through files of hashes before the first write: a process that is about to write publishes its claim, and
+ * each process that declares something of the same list answers with its own, even if it has nothing to change. A second `Provider` for
+ * one tenant is fine as long as it declares other things, or the same ones alike.
  */
 export class TenantClaims {
   readonly #lines: SharedLines;
+  readonly #announcements: Announcements;
   readonly #options: ClaimsOptions;
   readonly #session = randomUUID();
   readonly #declared: Record<TenantList, Map<string, Declaration>> = { entries: new Map(), vips: new Map() };
-  readonly #present = new Set<string>();
+  readonly #present = new Map<string, ClaimedTenant>();
   /** What the other processes were told, by the list. An empty tenant is identified once something is there. */
   readonly #written = new Map<TenantList, Written>();
+  /** How many declarations there were at the last answer. */
+  readonly #answered: Record<TenantList, number> = { entries: 0, vips: 0 };
   readonly #parsed = new WeakMap<readonly string[], readonly Line[]>();
+  #answering: NodeJS.Timeout | undefined;
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
     this.#lines = new SharedLines(options, "claims");
+    this.#announcements = new Announcements(options);
   }
 
   /** Remembers what the program declares; what is declared again under a name takes the place of the one before. */
-  declare(
-    list: TenantList,
-    name: string,
-    declaration: Declaration,
-    tenant: Omit<ClaimedTenant, "identity"> | undefined,
-  ): void {
+  declare(list: TenantList, name: string, declaration: Declaration, tenant: ClaimedTenant | undefined): void {
     this.#declared[list].set(name, declaration);
     if (tenant === undefined || this.#present.has(`${list} ${tenant.apiKey}`)) return;
-    this.#present.add(`${list} ${tenant.apiKey}`);
+    this.#present.set(`${list} ${tenant.apiKey}`, tenant);
     this.#add(list, tenant, undefined);
+    this.#answering ??= setInterval(() => this.#answer(), POLL_MS).unref();
   }
 
   /**
@@ -88,6 +93,21 @@ export class TenantClaims {
    */
   async confirm(list: TenantList, tenant: ClaimedTenant): Promise<void> {
     if (this.#declared[list].size === 0) return;
+    const isFirst = !this.#written.has(list);
+    const identity = await this.#claim(list, tenant);
+    // Only the first write is worth the wait: others of the process are about to follow it.
+    if (isFirst) await this.#waitForOthers(list, tenant);
+    this.#compare(list, tenant.apiKey, identity);
+  }
+
+  end(): void {
+    clearInterval(this.#answering);
+    this.#lines.end();
+    this.#announcements.end();
+  }
+
+  /** Publishes what this process declares and has not published yet, with the tenant that it reaches. */
+  async #claim(list: TenantList, tenant: ClaimedTenant): Promise<TenantIdentity | undefined> {
     const before = this.#written.get(list);
     const identity = isTelling(before?.identity) ? before?.identity : await tenant.identity(list);
     const told = before?.declarations ?? new Set();
@@ -97,17 +117,30 @@ export class TenantClaims {
       this.#written.set(list, { identity, declarations: told });
       this.#add(list, tenant, claimOf(fresh, identity));
     }
-    // Only the first write is worth the wait: others of the process are about to follow it.
-    for (let moments = before === undefined ? 0 : MOST_MOMENTS; moments < MOST_MOMENTS; moments++) {
-      if (!this.#isAnyUnknown(list, tenant)) break;
-      const { moment = () => sleep(MOMENT_MS) } = this.#options;
-      await moment();
-    }
-    this.#compare(list, tenant.apiKey, identity);
+    return identity;
   }
 
-  end(): void {
-    this.#lines.end();
+  /** Claims what another process of the same address has claimed something of, and what is declared here since. */
+  #answer(): void {
+    for (const [name, tenant] of this.#present) {
+      const list: TenantList = name.startsWith("vips ") ? "vips" : "entries";
+      if (this.#answered[list] === this.#declared[list].size) continue;
+      const address = addressOf(tenant);
+      if (!this.#others(list).some((one) => one.claim !== undefined && one.address === address)) continue;
+      this.#answered[list] = this.#declared[list].size;
+      // A process that can't read its tenant has nothing to answer; its own writes fail by themselves.
+      this.#claim(list, tenant).catch(() => {});
+    }
+  }
+
+  async #waitForOthers(list: TenantList, tenant: ClaimedTenant): Promise<void> {
+    const startsUntil = this.#options.instance() === undefined ? 0 : START_MS;
+    for (let waited = 0; waited < ANSWER_MS; waited += POLL_MS) {
+      const others = this.#countOthers(list, tenant);
+      const isWaiting = others.silent > 0 || (others.all === 0 && waited < startsUntil);
+      if (!isWaiting) return;
+      await sleep(POLL_MS);
+    }
   }
 
   #add(
@@ -119,7 +152,7 @@ export class TenantClaims {
     const own: Line = {
       session: this.#session,
       list,
-      address: hash(URL.parse(baseUrl)?.host ?? baseUrl),
+      address: addressOf({ baseUrl }),
       key: hash(apiKey),
       ...(instance === undefined ? {} : { instance }),
       ...(claim === undefined ? {} : { claim }),
@@ -127,12 +160,16 @@ export class TenantClaims {
     this.#lines.add([JSON.stringify(own)]);
   }
 
-  /** Whether another process of the same address declares something of the list, and has not said yet which tenant it reaches. */
-  #isAnyUnknown(list: TenantList, { baseUrl }: ClaimedTenant): boolean {
-    const address = hash(URL.parse(baseUrl)?.host ?? baseUrl);
-    const others = this.#others(list).filter((one) => one.address === address);
-    const known = new Set(others.flatMap(({ session, claim }) => (claim === undefined ? [] : [session])));
-    return others.some(({ session }) => !known.has(session));
+  /** How many other processes of the same address declare something of the list, and how many of them have not claimed it yet. */
+  #countOthers(list: TenantList, tenant: ClaimedTenant): { readonly all: number; readonly silent: number } {
+    const address = addressOf(tenant);
+    const lines = this.#others(list);
+    const others = lines.filter((one) => one.address === address);
+    const sessions = new Set(others.map(({ session }) => session));
+    const claiming = new Set(others.flatMap(({ session, claim }) => (claim === undefined ? [] : [session])));
+    const started = new Set([this.#options.instance(), ...lines.map(({ instance }) => instance)]);
+    const starting = [...this.#announcements.instances(list)].filter((one) => !started.has(one)).length;
+    return { all: sessions.size + starting, silent: sessions.size - claiming.size + starting };
   }
 
   #compare(list: TenantList, apiKey: string, identity: TenantIdentity | undefined): void {
@@ -161,6 +198,10 @@ export class TenantClaims {
       return parsed.filter((one) => one.list === list && one.session !== this.#session);
     });
   }
+}
+
+function addressOf({ baseUrl }: Pick<ClaimedTenant, "baseUrl">): string {
+  return hash(URL.parse(baseUrl)?.host ?? baseUrl);
 }
 
 function parseLine(text: string): readonly Line[] {

@@ -76,9 +76,13 @@ it("writes nothing where two Providers with two keys declare lists of one tenant
     `,
   });
   const before = sandbox.allowDenyEntries("acme");
-  await expect(project.up()).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
-  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
-  expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+  for (const run of ["first", "second"]) {
+    await expect(project.up(), run).rejects.toThrow(
+      /Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s,
+    );
+    expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+  }
 });
 
 it("moves a resource from one tenant to another when its instance changes, and leaves nothing behind", async () => {

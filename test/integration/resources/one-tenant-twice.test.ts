@@ -176,6 +176,22 @@ it("refuses both of two Providers that are about to write to one tenant at once"
   expect(writes()).toEqual([]);
 });
 
+it("refuses a Provider that writes to a tenant whose other Provider has nothing to change", async () => {
+  const mine = { entries: { "unchanged.example": "deny" }, mode: "exclusive" };
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  const made = await p.resource("allowDenyList", "one").declare(mine);
+
+  await using same = await processOf(next, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(next, "sandbox-acme-console", sandbox.url, "q");
+  const unchanged = same.resource("allowDenyList", "one");
+  const { inputs } = await unchanged.check(mine, made.inputs);
+  expect(await unchanged.diff(made.id, made.properties, inputs)).toMatchObject({ changes: false });
+  sandbox.clearRequests();
+  const second = q.resource("allowDenyList", "two").declare({ entries: {}, mode: "exclusive" });
+  await expect(second).rejects.toThrow(/Both declare a whole AllowDenyList.*\[ERR_SAME_TENANT\]/s);
+  expect(writes()).toEqual([]);
+});
+
 it("lets Providers of two tenants at one address declare whole lists of their own", async () => {
   const scenario = { name: "two", tenants: ["one", "two"].map((name) => tenantWith(name, HELD)) };
   await using service = await startSandbox({ scenario });

@@ -1,0 +1,52 @@
+import { tmpdir, userInfo } from "node:os";
+import { cacheFolder } from "../engine/cache-folder";
+import { type DeclarationsOptions, SharedLines } from "./declarations";
+import type { TenantList } from "./lifecycle/lifecycle";
+
+/** Where the processes of one run of the engine share files. */
+export function sharingOf(engine: string | undefined, environment: NodeJS.ProcessEnv): DeclarationsOptions {
+  return {
+    folders: [
+      { parent: cacheFolder(environment), name: "declared" },
+      { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
+    ],
+    run: `${engine?.replace(/\W/g, "-")}`,
+    parent: process.ppid,
+  };
+}
+
+const NAME = "announced";
+
+/**
+ * Which explicit instances will declare something of a list, as the program says before the engine starts their processes. So a
+ * process can wait for another one that has not started yet.
+ */
+export class Announcements {
+  readonly #lines: SharedLines;
+  readonly #written = new Set<string>();
+
+  constructor(sharing: DeclarationsOptions) {
+    this.#lines = new SharedLines(sharing, NAME);
+  }
+
+  add(list: TenantList, instance: string): void {
+    const line = `${list} ${encodeURIComponent(instance)}`;
+    if (this.#written.has(line)) return;
+    this.#written.add(line);
+    this.#lines.add([line]);
+  }
+
+  instances(list: TenantList): ReadonlySet<string> {
+    const lines = this.#lines.files().flat();
+    const prefix = `${list} `;
+    return new Set(
+      lines
+        .filter((line) => line.startsWith(prefix))
+        .map((line) => decodeURIComponent(line.slice(prefix.length))),
+    );
+  }
+
+  end(): void {
+    this.#lines.end();
+  }
+}
