@@ -8,13 +8,13 @@ import type { Plan } from "../plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import {
-  alarmingChanges,
   type FailOn,
+  failOnGuard,
   failOnOption,
   type PlannedOptions,
   planFor,
-  refusalBy,
   withPlanOptions,
+  withRefusal,
 } from "./plan-options";
 import { withHelp } from "./verb-help";
 
@@ -111,10 +111,10 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const alarming = alarmingChanges(now, options.failOn);
-  if (alarming > 0) {
-    process.stdout.write(printedPlan(now, {}));
-    console.error(`${refusalBy(alarming, options.failOn)} Nothing was changed.`);
+  const refusal = failOnGuard(now, options.failOn);
+  if (refusal !== undefined) {
+    process.stdout.write(printedPlan(withRefusal(now, options.failOn), {}));
+    console.error(`error: ${refusal.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {

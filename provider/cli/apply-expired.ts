@@ -8,7 +8,7 @@ import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { excerpt, harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode } from "./command-line";
-import { alarmingChanges, defaultFile, type FailOn, type PlannedOptions, refusalBy } from "./plan-options";
+import { defaultFile, type FailOn, failOnGuard, type PlannedOptions, withRefusal } from "./plan-options";
 
 interface Options extends PlannedOptions {
   readonly plan?: string;
@@ -39,10 +39,10 @@ export async function applyExpired(given: string | undefined, options: Options):
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const alarming = alarmingChanges(plan, options.failOn);
-  if (alarming > 0) {
-    process.stdout.write(printedPlan(plan, {}));
-    console.error(`${refusalBy(alarming, options.failOn)} Nothing was changed.`);
+  const refusal = failOnGuard(plan, options.failOn);
+  if (refusal !== undefined) {
+    process.stdout.write(printedPlan(withRefusal(plan, options.failOn), {}));
+    console.error(`error: ${refusal.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (made.targets.length === 0) {

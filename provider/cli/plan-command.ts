@@ -3,13 +3,13 @@ import type { Plan } from "../plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import {
-  alarmingChanges,
   type FailOn,
+  failOnGuard,
   failOnOption,
   type PlannedOptions,
   planFor,
-  refusalBy,
   withPlanOptions,
+  withRefusal,
 } from "./plan-options";
 import { withHelp } from "./verb-help";
 
@@ -69,10 +69,10 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const { writePlanFiles, printedPlan } = await import("./plan-output.js");
   writePlanFiles(plan, options);
   process.stdout.write(printedPlan(plan, options));
-  sayWhatNext(plan, file, options);
-  const alarming = alarmingChanges(plan, options.failOn);
-  if (alarming > 0) console.error(refusalBy(alarming, options.failOn));
-  if (plan.guards.length > 0 || alarming > 0) return EXIT.refused;
+  sayWhatNext(withRefusal(plan, options.failOn), file, options);
+  const refusal = failOnGuard(plan, options.failOn);
+  if (refusal !== undefined) console.error(`error: ${refusal.message}`);
+  if (plan.guards.length > 0 || refusal !== undefined) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { PlanOptions } from "../gitops/plan-tenant";
-import type { Plan } from "../plan/plan";
+import { FAIL_ON_GUARD, type Guard, type Plan } from "../plan/plan";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { daysOfTerm } from "../settings/term";
 import { printable } from "../settings/text";
@@ -72,17 +72,25 @@ export function failOnOption(): Option {
   ).choices(FAIL_ON);
 }
 
-/** How many changes `--fail-on` refuses. */
-export function alarmingChanges({ changes }: Plan, failOn: FailOn | undefined): number {
-  if (failOn === undefined) return 0;
-  return changes.filter(({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"))
-    .length;
+/** The refusal of a plan by `--fail-on`; undefined when it refuses nothing. */
+export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guard | undefined {
+  if (failOn === undefined) return undefined;
+  const alarms = changes.filter(
+    ({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"),
+  );
+  if (alarms.length === 0) return undefined;
+  const what = `${alarms.length} ${alarms.length === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
+  const denies = "Keep the line of a deny that you end, with an `expires` in the past.";
+  return {
+    code: FAIL_ON_GUARD,
+    message: `${what}. Fix what is reported; where it is meant, say why in the entry's \`acceptRisk\`. ${denies}`,
+  };
 }
 
-/** What a person is told of it. */
-export function refusalBy(count: number, failOn: FailOn | undefined): string {
-  const what = `${count} ${count === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
-  return `error: ${what}: mend what is told above, or, where it is meant, say why in the entry's \`acceptRisk\` (a deny that is to end keeps its line for that, with an \`expires\` that is past).`;
+/** The plan as a person sees it: with the refusal by `--fail-on`, which the plan's JSON does not hold. */
+export function withRefusal(plan: Plan, failOn: FailOn | undefined): Plan {
+  const guard = failOnGuard(plan, failOn);
+  return guard === undefined ? plan : { ...plan, guards: [...plan.guards, guard] };
 }
 
 /** Makes the plan that the options ask for. */

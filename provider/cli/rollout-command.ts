@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { Command, Option } from "commander";
 import { ConfigurationError } from "../client";
+import { FAIL_ON_GUARD } from "../plan/plan";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
@@ -372,7 +373,8 @@ async function decide(
   const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
   if (code !== undefined) {
     const other = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
-    await writePlanFiles(report, planned, async () => await rollouts.wholePlan(planned), options);
+    const refused = { ...planned, guards: [...planned.guards, ...failOnGuards(report, options.failOn)] };
+    await writePlanFiles(report, refused, async () => await rollouts.wholePlan(planned), options);
     await rollouts.forget(id);
     tellWritten(options, planned.mail);
     if (code === EXIT.changes) {
@@ -436,11 +438,10 @@ function verdictOn(
     );
     return EXIT.error;
   }
-  const alarming =
-    failOn === undefined ? 0 : tenants.filter(({ alarms }) => isAlarming(alarms, failOn)).length;
+  const alarming = alarmingTenants(tenants, failOn).length;
   if (alarming > 0) {
     console.error(
-      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed. Mend them, or, where one is meant, say why in the entry's \`acceptRisk\`.`,
+      `error: the changes of ${counted(alarming, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
     );
     return EXIT.refused;
   }
@@ -472,8 +473,25 @@ function verdictOn(
   return EXIT.error;
 }
 
-function isAlarming({ danger, warning }: TenantReport["alarms"], failOn: FailOn): boolean {
-  return danger > 0 || (failOn === "warning" && warning > 0);
+const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
+
+function alarmingTenants(
+  tenants: readonly TenantReport[],
+  failOn: FailOn | undefined,
+): readonly TenantReport[] {
+  if (failOn === undefined) return [];
+  return tenants.filter(
+    ({ alarms: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0),
+  );
+}
+
+/** What `--fail-on` refuses, for the files that a person reads. */
+function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): PlannedRollout["guards"] {
+  const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
+  return alarmingTenants(tenants, failOn).map(({ name }) => ({
+    tenant: name,
+    guard: { code: FAIL_ON_GUARD, message },
+  }));
 }
 
 async function goOn(

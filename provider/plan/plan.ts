@@ -140,6 +140,9 @@ export interface Change extends Subject {
  */
 export type Alarm = "danger" | "accepted" | "warning" | "none";
 
+/** The code of a refusal by `--fail-on`: only a person's copy of a plan has it, never the plan's JSON. */
+export const FAIL_ON_GUARD = "fail-on";
+
 export interface Guard {
   /** `removal-guard`, `protect`, `plan-check`. */
   readonly code: string;

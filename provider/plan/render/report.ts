@@ -1,5 +1,15 @@
 import { type Finding, isLoosening } from "../../files/finding";
-import type { Alarm, BacktestAllow, BacktestDeny, Change, Expired, Plan, Sign, Unmanaged } from "../plan";
+import {
+  type Alarm,
+  type BacktestAllow,
+  type BacktestDeny,
+  type Change,
+  type Expired,
+  FAIL_ON_GUARD,
+  type Plan,
+  type Sign,
+  type Unmanaged,
+} from "../plan";
 import { type Fact, factsOf } from "./change-facts";
 import { kindOf } from "./plan-words";
 import { counted, enumerate, given, minute, number, say, sentence, type Words } from "./words";
@@ -121,6 +131,7 @@ const GUARDS: Readonly<Record<string, string>> = {
   protect: "what is protected",
   ignore: "what is ignored",
   preview: "the preview",
+  [FAIL_ON_GUARD]: "`--fail-on`",
   "other-tenant": "the key being another tenant's, as it seems",
 };
 

@@ -1,3 +1,4 @@
+import { FAIL_ON_GUARD } from "../../plan/plan";
 import type { Card, Mood } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import type { PlannedRollout } from "../plan-rollout";
@@ -148,9 +149,13 @@ function headlineOf(
   const judged = risks
     .filter(([count]) => count > 0)
     .map(([count, what]): Words => [`${number(count)} ${what}`]);
-  const refused = new Set(guards.map(({ tenant }) => tenant)).size;
+  const [byLevel, byGuard] = [true, false].map((isByLevel) => {
+    const refusing = guards.filter(({ guard }) => (guard.code === FAIL_ON_GUARD) === isByLevel);
+    return new Set(refusing.map(({ tenant }) => tenant)).size;
+  }) as [number, number];
   return [
-    ...(refused > 0 ? [`It would be refused, by what protects ${counted(refused, "tenant")}. `] : []),
+    ...(byGuard > 0 ? [`It would be refused, by what protects ${counted(byGuard, "tenant")}. `] : []),
+    ...(byLevel > 0 ? [`\`--fail-on\` refuses the changes of ${counted(byLevel, "tenant")}. `] : []),
     ...say`${changingIn(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(different, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${judged.length > 0 ? say`: ${enumerate(judged)}` : ""}.`,
     ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
     ...withoutWords(report),

@@ -508,8 +508,15 @@ describe("a plan with evidence", () => {
     });
     const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
       folder.write("acme.yaml", `version: 1\n${text}`);
-      const run = await email("plan", "acme.yaml", "--fail-on", "risk", "--json", "plan.json");
-      const { changes } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
+      const files = ["--json", "plan.json", "--markdown", "plan.md", "--html", "plan.html"];
+      const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
+      const { changes, guards } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
+      // What a reviewer reads says that the plan is refused.
+      for (const file of ["plan.md", "plan.html"]) {
+        const isRefused = readFileSync(folder.at(file), "utf8").includes("refused by --fail-on risk");
+        expect([file, isRefused]).toEqual([file, run.code === 3]);
+      }
+      expect(guards).toEqual([]);
       return [run.code, changes.map(({ alarm }) => alarm), run.output];
     };
     const because = 'acceptRisk: "Their incident is over, CHG-7"';
@@ -517,7 +524,7 @@ describe("a plan with evidence", () => {
     expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
       3,
       ["danger"],
-      expect.stringContaining("say why in the entry's `acceptRisk`"),
+      expect.stringMatching(/say why in the\s+entry's `acceptRisk`/),
     ]);
     const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
     expect([code, alarms]).toEqual([2, ["accepted"]]);

@@ -32,8 +32,9 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     expect(stderr).toContain("Wrote plan.md and plan.html, with what the mail of 5 of 7 tenants says.");
     expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
     expect(text).toContain(
-      "> [!CAUTION]\n> **Danger.** 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
+      "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
     );
+    expect(text).toContain("Changes of this tenant are refused by --fail-on risk.");
     expect(text).toContain(
       "of 5 of 7 tenants in which something changes was looked at (`t0`, `t2`, `t3`, `t5` and `t6`), a sample",
     );
