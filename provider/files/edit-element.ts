@@ -179,13 +179,7 @@ function setInBlockMap(
     if (!isScalar(pair.value) || pair.value.range == null) return source;
     const [start] = pair.value.range;
     const wasBlock = end > start && source[end - 1] === "\n";
-    const rest = source.slice(end, lineEndAfter(source, end));
-    const hasRoom = wasBlock || rest.trim() === "";
-    const text = yamlText(to, {
-      quotes: quotesOf(pair.value),
-      lineEnd: style.lineEnd,
-      ...(hasRoom ? { indent: column + 2 } : {}),
-    });
+    const text = yamlText(to, { quotes: quotesOf(pair.value) });
     const isEmpty = end === start;
     return splice(source, start, end, (isEmpty ? " " : "") + text + (wasBlock ? style.lineEnd : ""));
   }
@@ -303,7 +297,7 @@ function pairText(key: string, text: Said, style: ElementStyle): string {
   const quotes = style.quotes[key] ?? "plain";
   const name = style.isJson ? JSON.stringify(key) : key;
   if (typeof text !== "string") return `${name}: ${markText(text, style)}`;
-  return `${name}: ${yamlText(text, { quotes, indent: style.column + 2, lineEnd: style.lineEnd })}`;
+  return `${name}: ${yamlText(text, { quotes })}`;
 }
 
 function flowPair(key: string, text: Said, style: ElementStyle): string {

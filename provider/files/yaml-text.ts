@@ -6,23 +6,16 @@ export interface TextStyle {
   readonly quotes?: "plain" | "single" | "double";
   /** Whether it stands between brackets, where commas and colons have a meaning. */
   readonly inFlow?: boolean;
-  /** The column (from 0) at which the lines of a text of several lines may stand; without it, it is written on one line. */
-  readonly indent?: number;
-  readonly lineEnd?: string;
 }
 
 /**
- * A text in YAML that every tool reads back as exactly that text: plain where nobody could read it as anything else, a
- * block of lines where it has several and all of them can be seen, else in quotes, with what can't be seen escaped.
+ * A text in YAML that every tool reads back as exactly that text: plain where nobody could read it as anything else, else
+ * in quotes, with what can't be seen escaped. Always on one line: the lines of a block could look like entries to a reviewer.
  */
 export function yamlText(text: string, style: TextStyle = {}): string {
-  const { quotes = "plain", inFlow = false, indent, lineEnd = "\n" } = style;
+  const { quotes = "plain", inFlow = false } = style;
   if (quotes === "plain" && isPlain(text, inFlow)) return text;
   if (quotes === "single" && isVisible(text)) return `'${text.replaceAll("'", "''")}'`;
-  if (indent !== undefined && !inFlow && isBlock(text)) {
-    const pad = " ".repeat(indent);
-    return ["|-", ...text.split("\n").map((line) => (line === "" ? "" : pad + line))].join(lineEnd);
-  }
   return inDoubleQuotes(text);
 }
 
@@ -65,15 +58,6 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 function isVisible(text: string): boolean {
   return text.search(INVISIBLE) < 0;
-}
-
-function isBlock(text: string): boolean {
-  const lines = text.split("\n");
-  return (
-    lines.length > 1 &&
-    text.trim() === text &&
-    lines.every((line) => isVisible(line) && line === line.trimEnd())
-  );
 }
 
 function inDoubleQuotes(text: string): string {

@@ -132,7 +132,9 @@ it.skipIf(!hasShell)(
     expect([clean.code, clean.output]).toEqual([0, expect.stringMatching(/^No drift: /)]);
 
     const ENTRIES = "/allow_deny_entries";
-    await click(sandbox, "PATCH", `${ENTRIES}/${ids["flood.example"]}`, { comment: "Ask Tomas\nfirst" });
+    await click(sandbox, "PATCH", `${ENTRIES}/${ids["flood.example"]}`, {
+      comment: "Ask Tomas\n- value: evil.example\n  approvedBy: Dana",
+    });
     await click(sandbox, "PATCH", `${ENTRIES}/${ids["partner.example"]}`, { verdict_scope: "graymail" });
     await click(sandbox, "PATCH", `${ENTRIES}/${ids["bulk.example"]}`, { comment: "\u001b[31mours" });
     await click(sandbox, "DELETE", `${ENTRIES}/${ids["ended.example"]}`);
@@ -182,9 +184,7 @@ allow:
   - { value: partner.example, ticket: INC-1, scope: graymail }
 deny:
   - value: flood.example # INC-7
-    comment: |-
-      Ask Tomas
-      first
+    comment: "Ask Tomas\\n- value: evil.example\\n  approvedBy: Dana"
   - kept.example   # as it was
   # added at the tenant by Dana Reyes (console) on ${new Date().toISOString().slice(0, 10)}
   - clicked.example

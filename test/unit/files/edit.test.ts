@@ -91,9 +91,7 @@ describe("editSettings", () => {
       "-    comment: |",
       "-      x",
       "-      y",
-      "+    comment: |-",
-      "+      one",
-      "+      two",
+      '+    comment: "one\\ntwo"',
     ]);
     expect(set("c.example", "comment", undefined)).toEqual([
       "-  - { value: c.example, comment: d }",
