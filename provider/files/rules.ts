@@ -39,6 +39,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "Nothing of the file was used. Editors that know the JSON Schema of settings files show this while you write.",
     ),
     error(
+      "json-syntax",
+      "A .json file is not valid JSON",
+      "Other tools read the file by its name, and refuse trailing commas, comments and keys without quotes. Write JSON, or name the file .yaml.",
+    ),
+    error(
       "yaml-tab",
       "A line is indented with a tab",
       "YAML allows spaces only, as tabs are shown in different widths. Let the editor indent with two spaces.",
@@ -55,7 +60,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
     ),
     error(
       "yaml-not-text",
-      "A number or date where a text is meant",
+      "A number where a text is meant",
       "YAML reads 010 as the number 10 and 1.10 as 1.1, so what would be kept is not what was written. Write quotes around it.",
     ),
     error(

@@ -7,7 +7,7 @@ import {
   withoutPlainElements,
 } from "./plain-elements";
 import type { LaidOut, Layout, Span } from "./yaml-layout";
-import { MAX_CHARACTERS, MAX_VALUES, readWhole, type YamlSource } from "./yaml-whole";
+import { isJsonFile, MAX_CHARACTERS, MAX_VALUES, readWhole, type YamlSource } from "./yaml-whole";
 
 export type { YamlSource } from "./yaml-whole";
 
@@ -18,7 +18,7 @@ export type { YamlSource } from "./yaml-whole";
  * @param file its name for people.
  */
 export function readYaml(text: string, file: string): YamlSource {
-  if (text.length > MAX_CHARACTERS) return readWhole(text, file);
+  if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readWhole(text, file);
   const cut = withoutPlainElements(text, MAX_VALUES);
   if (cut.sections.length === 0 || QUESTION.test(cut.left)) return readWhole(text, file);
   const left = readWhole(cut.left, file, cut.values);

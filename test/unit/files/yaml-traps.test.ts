@@ -3,9 +3,9 @@ import { inspectSettings } from "../../../provider/files/read-settings";
 import { LintedFolder } from "../../support/linted-folder";
 
 /** What is told of a file: `line:column code: message`. */
-function told(content: string | Uint8Array): string[] {
-  using folder = new LintedFolder({ "a.yaml": content });
-  const { findings, settings } = inspectSettings(folder.path("a.yaml"), { today: "2026-11-21" });
+function told(content: string | Uint8Array, name = "a.yaml"): string[] {
+  using folder = new LintedFolder({ [name]: content });
+  const { findings, settings } = inspectSettings(folder.path(name), { today: "2026-11-21" });
   expect(settings === undefined).toBe(findings.some(({ level }) => level === "error"));
   return findings.map(({ place, code, message }) => {
     const text = message.replaceAll(`${folder.folder}/`, "");
@@ -202,6 +202,31 @@ describe("what is valid YAML for some, and none for us", () => {
   it.each([40, 5_000, 200_000])("a nesting of %d", (depth) => {
     const findings = below(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
     expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 deep$/m);
+  });
+});
+
+describe("a .json file", () => {
+  it.each([
+    [
+      "a comma before a bracket",
+      '{"version": 1,\n "deny": ["evil.example",]}',
+      "2:26 json-syntax: is not valid JSON: Unexpected token ']'",
+    ],
+    [
+      "a comma before a brace",
+      '{"version": 1,\n}',
+      "2:1 json-syntax: is not valid JSON: Expected double-quoted property name",
+    ],
+    ["a comment", '{"version": 1 # first\n}', "1:15 json-syntax: "],
+    ["a key without quotes", "{version: 1}", "1:2 json-syntax: "],
+    ["a text without quotes", '{"version": 1, "deny": [evil.example]}', "1:25 json-syntax: "],
+    ["YAML", "version: 1\ndeny:\n  - evil.example\n", "1:1 json-syntax: "],
+  ])("is refused for %s", (_what, text, finding) => {
+    expect(told(text, "a.json")).toEqual([expect.stringContaining(finding)]);
+  });
+
+  it("is read where it is JSON, also behind a byte order mark", () => {
+    expect(told('\uFEFF{"version": 1, "deny": ["evil.example"]}\n', "a.json")).toEqual([]);
   });
 });
 
