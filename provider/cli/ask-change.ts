@@ -66,9 +66,9 @@ export async function askWhatToAdd(options: ChangeOptions): Promise<Answered | u
 }
 
 /** Asks whether what was shown is meant. */
-export async function isMeant(): Promise<boolean> {
+export async function isConfirmed(message = "Write it?"): Promise<boolean> {
   const prompts = await import("@clack/prompts");
-  const answer = await prompts.confirm({ message: "Write it?", initialValue: false });
+  const answer = await prompts.confirm({ message, initialValue: false });
   if (answer === true) return true;
   prompts.cancel("Nothing was written.");
   return false;

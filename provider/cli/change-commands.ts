@@ -194,8 +194,8 @@ async function asked(options: ChangeOptions): Promise<ExitCode> {
   }
   // Which file is meant is known before anybody answers anything.
   await chosenFile(options);
-  const { askWhatToAdd, isMeant } = await import("./ask-change.js");
+  const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
   const answered = await askWhatToAdd(options);
   if (answered === undefined) return EXIT.error;
-  return await run(addOf(answered.list, answered.values, answered.options), answered.options, isMeant);
+  return await run(addOf(answered.list, answered.values, answered.options), answered.options, isConfirmed);
 }

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import type { SettingsClient } from "../client";
@@ -37,7 +37,11 @@ export function exportCommand(): Command {
         "declare VIPs by automatic detection too, which keeps them anyway",
         false,
       )
-      .option("--force", "write over files of an earlier export", false)
+      .option(
+        "--force",
+        "write over files of an earlier export; asks first where something that people wrote would be lost",
+        false,
+      )
       .action(verb(run)),
     {
       examples: [
@@ -128,6 +132,7 @@ async function settingsFiles(
   return async (observed, client) => {
     const { host } = new URL(client.baseUrl);
     const exported = exportSettings(observed, { host, ownDomains, includeAutomatic });
+    await confirmLoss(to, assertNothingThere(), exported.files);
     using locks = await lockFiles([join(to, SETTINGS_FILE)]);
     const there = assertNothingThere();
     writeFolder(to, exported.files);
@@ -154,6 +159,27 @@ async function settingsFiles(
       );
     }
   };
+}
+
+/** Lists what writing over files drops, and has a person confirm it. */
+async function confirmLoss(
+  to: string,
+  there: readonly string[],
+  files: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { lostByExport } = await import("../gitops/lost-by-export.js");
+  const before = new Map(there.map((name) => [name, readFileSync(join(to, name), "utf8")]));
+  const lost = lostByExport(before, files);
+  if (lost.length === 0) return;
+  const list = lost.map((one) => `  ${printable(one)}`).join("\n");
+  const advice = `The export holds only what the tenant knows. Export to another folder and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
+  console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
+  const { isConfirmed } = await import("./ask-change.js");
+  if (process.stdin.isTTY && process.stdout.isTTY && (await isConfirmed("Write over these files?"))) return;
+  throw new EmailSecurityError(
+    "ERR_EXPORT_EXISTS",
+    `The files in ${quote(to, 300)} hold what people wrote there, listed above, and nothing was written. ${advice}`,
+  );
 }
 
 async function importFile(

@@ -60,6 +60,13 @@ export const EXPORTED_FILES: readonly string[] = [
   "deny-addresses.yaml",
 ];
 
+const ACCEPTED_BY_EXPORT = "It stood at the service before the export of";
+
+/** Whether an `acceptRisk` is what an export writes, and no person's reason. */
+export function isAcceptedByExport(acceptRisk: unknown): boolean {
+  return typeof acceptRisk === "string" && acceptRisk.startsWith(ACCEPTED_BY_EXPORT);
+}
+
 /** A longer deny list is split by what its values are. */
 const LONGEST_DENY_FILE = 1_000;
 
@@ -135,7 +142,7 @@ export function heldBy(
 ): Held {
   const likely = named.length > 0 ? [] : ownDomainsSeen(observed).filter((domain) => !known.includes(domain));
   const day = observed.at.slice(0, 10);
-  const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
+  const acceptRisk = `${ACCEPTED_BY_EXPORT} ${day}, and is to be reviewed.`;
   const entries = entriesForFile(observed, new OwnDomains([...named, ...likely, ...known]), acceptRisk);
   const allVips = vipsForFile(observed);
   const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutomatic(row));

@@ -159,7 +159,10 @@ export const FILE_ERRORS = {
     means: "The files of an export are there already. Nothing was written.",
     example:
       '"settings" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another folder, or --force to write over them.',
-    causes: ["an earlier export into the same folder"],
+    causes: [
+      "an earlier export into the same folder",
+      "with `--force`: tickets, ends or a policy that people wrote into those files, and nobody at a terminal to ask",
+    ],
     remedies: ["Give another folder, and compare the two; or write over the files: `--force`."],
     next: "email-security export --to ANOTHER",
   },

@@ -244,6 +244,29 @@ describe("email-security export", () => {
     );
   });
 
+  it("lists what people wrote in the files, and writes nothing over it where nobody can be asked", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runExport(tenant)).code).toBe(0);
+    const write = (name: string, change: (text: string) => string) =>
+      writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
+    const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
+    write("deny.yaml", () => `version: 1\ndeny:\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`);
+    write("settings.yaml", (text) => `${text}\npolicy: { requireTicket: [deny] }\n`);
+    const before = texts();
+    const { code, stderr } = await runExport(tenant, "--force");
+    expect(code).toBe(1);
+    for (const lost of [
+      "  `policy`\n",
+      "  `ticket` of EVIL.example\n",
+      "  `expires` of EVIL.example\n",
+      "  `reviewed` of EVIL.example\n",
+      "  gone.example, which the tenant doesn't hold\n",
+    ])
+      expect(stderr).toContain(lost);
+    expect(stderr).toContain("nothing was written. The export holds only what the tenant knows.");
+    expect(texts()).toEqual(before);
+  });
+
   it("loses nothing of what no file can declare, and ignores it where a pattern can name it", async () => {
     await using tenant = await sandboxTenant(answering(ODD_ENTRIES, ODD_VIPS));
     const { code, stdout, stderr } = await runExport(tenant);
