@@ -364,15 +364,21 @@ export class Tenant {
    * @throws {NotInOrganizationError} when this mailbox is none of the organization's; nothing was written for it.
    */
   async addVip(email: string, comment: string | undefined): Promise<AddVipResult> {
-    const result = await this.#vipBatches.add(email, comment);
+    const result = await this.#vipBatches.add(canonicalMailbox(email), comment);
     for (const mailbox of [email, ...result.added]) this.#vips.expectNamed(canonicalMailbox(mailbox));
     return result;
   }
 
-  /** @throws {NotFoundError} when no row is stored for the mailbox. */
+  /**
+   * Edits the comment of the row that counts, under the address that the service lists it by.
+   *
+   * @throws {NotFoundError} when no row is stored for the mailbox.
+   */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
-    const rows = this.#vips.knownAs(canonicalMailbox(email));
-    const stored = await this.#writeVip(() => this.#client.vipEmployees.editComment(email, comment));
+    const mailbox = canonicalMailbox(email);
+    const rows = this.#vips.knownAs(mailbox);
+    const address = rowThatCounts(rows, email)?.email ?? mailbox;
+    const stored = await this.#writeVip(() => this.#client.vipEmployees.editComment(address, comment));
     const before = rows.find((row) => row.email === stored.email) ?? rowThatCounts(rows, email);
     // The stored row has no directory fields, and may leave out what it does not know.
     const row: VipEmployeeRow = {
@@ -388,11 +394,16 @@ export class Tenant {
     return row;
   }
 
-  /** Writes the exclusion, in one request with all that are removed at about the same time. */
+  /**
+   * Writes the exclusion, in one request with all that are removed at about the same time: of each address by which the service
+   * lists the mailbox, for it may compare addresses literally.
+   */
   async removeVip(email: string): Promise<void> {
     const mailbox = canonicalMailbox(email);
+    const listed = this.#vips.knownAs(mailbox).flatMap((row) => row.email ?? []);
+    const addresses = new Set(listed.length === 0 ? [mailbox] : listed);
     await this.#leave(mailbox, async () => {
-      await this.#vipBatches.remove(email);
+      await Promise.all([...addresses].map((address) => this.#vipBatches.remove(address)));
       this.#vips.dropNamed(mailbox);
     });
   }

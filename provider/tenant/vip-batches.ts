@@ -36,7 +36,7 @@ export class VipBatches {
   constructor(options: VipBatchesOptions) {
     this.#options = options;
     this.#removals = new Gatherer({
-      key: canonicalMailbox,
+      key: (address) => address,
       most: MAX_VIP_REMOVALS,
       send: (batch) => this.#remove(batch),
       gather: options.gather,
@@ -167,10 +167,10 @@ export class VipBatches {
     listed: boolean,
     answer: Answer,
   ): Promise<void> {
-    const vips = await this.#options.listed([...batch.keys()]);
-    for (const [mailbox, { resolve }] of batch) {
-      if (vips.has(mailbox) !== listed) continue;
-      batch.delete(mailbox);
+    const vips = await this.#options.listed([...batch.keys()].map(canonicalMailbox));
+    for (const [key, { resolve }] of batch) {
+      if (vips.has(canonicalMailbox(key)) !== listed) continue;
+      batch.delete(key);
       resolve(answer);
     }
   }
@@ -184,7 +184,7 @@ function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
   return [new Map(members.slice(0, middle)), new Map(members.slice(middle))];
 }
 
-/** By canonical mailbox. */
+/** Additions by canonical mailbox, removals by address. */
 type Batch<Answer> = ReadonlyMap<string, Member<Answer>>;
 
 function emailsOf(batch: Batch<never>): string[] {

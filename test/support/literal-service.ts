@@ -15,9 +15,20 @@ export interface LiteralEntry {
   created_by: string;
 }
 
+/** A row of the VIP list. */
+export interface LiteralVip {
+  readonly email: string;
+  comment: string;
+  readonly source: "manual";
+  readonly added_by: string;
+  readonly date_added: string;
+}
+
 export interface LiteralServiceOptions {
   /** Rows that are there from the start. */
   readonly entries?: readonly Partial<LiteralEntry>[];
+  /** Mailboxes of VIPs that somebody added before. Everybody belongs to the organization. */
+  readonly vips?: readonly string[];
   /** The form in which a value is stored. Default: as it was sent. */
   readonly stored?: (value: string) => string;
   /** Whether a second row of the same text is created rather than refused with 409. Default: false. */
@@ -26,13 +37,20 @@ export interface LiteralServiceOptions {
   readonly readsBehind?: number;
 }
 
+/** The body of a write of VIPs. */
+interface VipBody {
+  readonly emails?: readonly string[];
+  readonly email?: string;
+  readonly comment?: string;
+}
+
 /**
- * A service of the reference's shape that compares values literally: another spelling is another row. It knows the allow/deny list and an
- * empty VIP list.
+ * A service of the reference's shape that compares values and mailboxes literally: another spelling is another row.
  */
 export class LiteralService implements AsyncDisposable {
   readonly url: string;
   readonly entries: LiteralEntry[] = [];
+  readonly vips: LiteralVip[] = [];
   /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
   readonly writes: string[] = [];
   readonly #options: LiteralServiceOptions;
@@ -45,6 +63,7 @@ export class LiteralService implements AsyncDisposable {
     this.#options = options;
     this.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     for (const entry of options.entries ?? []) this.#insert(entry);
+    for (const email of options.vips ?? []) this.#addVip(email);
   }
 
   static async start(options: LiteralServiceOptions = {}): Promise<LiteralService> {
@@ -80,14 +99,48 @@ export class LiteralService implements AsyncDisposable {
     const url = new URL(request.url ?? "", this.url);
     const text = await textOf(request);
     if (text === undefined) return;
-    const body = text === "" ? {} : (JSON.parse(text) as Partial<LiteralEntry>);
+    const body = text === "" ? {} : (JSON.parse(text) as Partial<LiteralEntry> & VipBody);
     const [status, answer] = this.#handle(request.method ?? "GET", url, body);
     response.writeHead(status, { "Content-Type": "application/json" });
     response.end(JSON.stringify(answer));
   }
 
-  #handle(method: string, url: URL, body: Partial<LiteralEntry>): [status: number, body: unknown] {
+  #addVip(email: string, comment = ""): void {
+    const about = {
+      source: "manual",
+      added_by: "Dana Reyes (console)",
+      date_added: "2026-11-01T09:00:00Z",
+    } as const;
+    this.vips.push({ email, comment, ...about });
+  }
+
+  #changeVips(
+    method: string,
+    path: string,
+    { emails = [], email = "", comment = "" }: VipBody,
+  ): [number, unknown] {
+    const named = method === "PATCH" ? [email] : emails;
+    this.writes.push(`${path.endsWith("/remove") ? "REMOVE" : method} ${named.join(" ")}`);
+    const there = this.vips.filter((one) => named.includes(one.email));
+    if (method === "PATCH") {
+      for (const one of there) one.comment = comment;
+      const [row] = there;
+      return row === undefined ? [404, { error: "no stored row" }] : [200, { status: 200, results: row }];
+    }
+    if (path.endsWith("/remove")) {
+      for (const one of there) this.vips.splice(this.vips.indexOf(one), 1);
+      return [200, { status: 200, results: { affected: named.length } }];
+    }
+    const isThere = (one: string) => there.some((row) => row.email === one);
+    const added = named.filter((one) => !isThere(one));
+    for (const one of added) this.#addVip(one, comment);
+    return [200, { status: 200, results: { added, already_vip: named.filter(isThere), not_in_org: [] } }];
+  }
+
+  #handle(method: string, url: URL, body: Partial<LiteralEntry> & VipBody): [status: number, body: unknown] {
     const results = (value: unknown, status = 200): [number, unknown] => [status, { status, results: value }];
+    if (method !== "GET" && url.pathname.includes("/vip_employees"))
+      return this.#changeVips(method, url.pathname, body);
     const id = decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(url.pathname)?.[1] ?? "");
     const row = this.entries.find((one) => one.id === id);
     if (method === "GET") return results(this.#page(url));
@@ -119,12 +172,13 @@ export class LiteralService implements AsyncDisposable {
   #page({ pathname, searchParams }: URL): unknown {
     const [page, size] = [Number(searchParams.get("page") ?? 1), Number(searchParams.get("page_size") ?? 50)];
     const list = searchParams.get("list");
-    const rows = pathname.endsWith("/vip_employees") ? [] : this.entries.filter((one) => one.list === list);
-    const shown = rows.filter(({ id }) => {
+    const entries = this.entries.filter((one) => one.list === list);
+    const listed = entries.filter(({ id }) => {
       const left = this.#hidden.get(id) ?? 0;
       if (left > 0) this.#hidden.set(id, left - 1);
       return left === 0;
     });
+    const shown = pathname.endsWith("/vip_employees") ? this.vips : listed;
     return {
       items: shown.slice((page - 1) * size, page * size),
       page,

@@ -70,6 +70,32 @@ describe("an entry that is there twice", () => {
   });
 });
 
+describe("a VIP whose mailbox has several spellings", () => {
+  it("is added in canonical form, as a list adds it", async () => {
+    await using tenant = await literalTenant();
+    await new ManagedResource(tenant, "vipEmployee").up({ email: "Yuki.Sato@ACME.example" });
+    expect(tenant.service.writes).toEqual(["POST yuki.sato@acme.example"]);
+  });
+
+  it("is edited and removed by the address that the service lists", async () => {
+    await using tenant = await literalTenant({ vips: ["Yuki.Sato@acme.example"] });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    await vip.up({ email: "yuki.sato@acme.example", comment: "Signs payments" });
+    await vip.destroy();
+    expect(tenant.service.writes).toEqual(["PATCH Yuki.Sato@acme.example", "REMOVE Yuki.Sato@acme.example"]);
+    expect(tenant.service.vips).toEqual([]);
+  });
+
+  it.each(["vipEmployee", "vipList"] as const)("is removed in every spelling by a %s", async (kind) => {
+    await using tenant = await literalTenant({ vips: ["Yuki.Sato@acme.example", "yuki.sato@acme.example"] });
+    const vip = new ManagedResource(tenant, kind);
+    const email = "yuki.sato@acme.example";
+    await vip.up(kind === "vipList" ? { members: { [email]: "" } } : { email });
+    await vip.destroy();
+    expect(tenant.service.vips).toEqual([]);
+  });
+});
+
 describe("a deny beside an allow of the same value", () => {
   const both = ["allow", "deny"].map((list) => ({ list, value: "evil.example" }));
 
