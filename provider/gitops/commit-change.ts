@@ -152,8 +152,14 @@ async function headOf({ git }: Programs): Promise<Head> {
   const hash = await git(["rev-parse", "--verify", "HEAD"]);
   if (hash.code !== 0)
     throw new GitError("This repository has no commit yet; make the first one by hand. Nothing was written.");
-  const name = await git(["symbolic-ref", "--quiet", "--short", "HEAD"]);
-  return { branch: name.code === 0 ? name.stdout.trim() : undefined, hash: hash.stdout.trim() };
+  return { branch: await currentBranch({ git }), hash: hash.stdout.trim() };
+}
+
+/** The branch that is checked out; undefined on a detached HEAD. */
+export async function currentBranch({ git }: Pick<Programs, "git">): Promise<string | undefined> {
+  // Not `--short`, which says `heads/main` where a tag is called main too.
+  const { code, stdout } = await git(["symbolic-ref", "--quiet", "HEAD"]);
+  return code === 0 ? stdout.trim().replace(/^refs\/heads\//, "") : undefined;
 }
 
 /** What all branches of such commits begin with. */
@@ -161,8 +167,8 @@ export const BRANCHES = "email-security/";
 
 const LONGEST_BRANCH = 60;
 
-/** A name that no branch has, here or at a remote as far as is known. */
-async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
+/** A name that no branch and no tag has, here or at a remote as far as is known. */
+export async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
   const name = wanted
     .toLowerCase()
     .replace(/[^a-z0-9.@-]+/g, "-")
@@ -171,9 +177,15 @@ async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
     .slice(0, LONGEST_BRANCH)
     .replace(/^[.-]+|[.-]+$/g, "")
     .replace(/\.lock$/, "-lock");
-  const { stdout } = await git(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]);
+  const { stdout } = await git([
+    "for-each-ref",
+    "--format=%(refname)",
+    "refs/heads",
+    "refs/tags",
+    "refs/remotes",
+  ]);
   const taken = new Set(
-    stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|remotes\/[^/]+)\//, "")),
+    stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|tags|remotes\/[^/]+)\//, "")),
   );
   for (let count = 1; ; count += 1) {
     const branch = `${BRANCHES}${name || "change"}${count === 1 ? "" : `-${count}`}`;

@@ -1,7 +1,8 @@
 import { pathInRepository, repositoryOfFile } from "../files/repository";
 import { excerpt, printable } from "../settings/text";
-import { BRANCHES } from "./commit-change";
+import { BRANCHES, currentBranch } from "./commit-change";
 import { programsIn } from "./git";
+import { describePush, listPushRemotes } from "./pull-request";
 
 /**
  * What of settings files is not as far as was asked for, where there is nothing to change in them: an earlier run may have
@@ -14,7 +15,8 @@ export async function leftToCommit(files: readonly string[], isPushed: boolean):
   const [first = "."] = files;
   const repository = repositoryOfFile(first);
   if (repository === undefined) return [];
-  const { git } = programsIn(repository);
+  const programs = programsIn(repository);
+  const { git } = programs;
   const paths = files.map((file) => pathInRepository(repository, file));
   // A file of another repository is none that was asked to be committed here.
   const own = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
@@ -24,12 +26,12 @@ export async function leftToCommit(files: readonly string[], isPushed: boolean):
     .filter((line) => line !== "")
     .map((line) => `${excerpt(line.slice(3), 200)} is not committed as it is; commit it by hand.`);
   if (!isPushed) return left;
-  const branch = (await git(["symbolic-ref", "--quiet", "--short", "HEAD"])).stdout.trim();
-  if (!branch.startsWith(BRANCHES)) return left;
+  const branch = await currentBranch(programs);
+  if (branch === undefined || !branch.startsWith(BRANCHES)) return left;
   const ahead = (await git(["rev-list", "--count", "HEAD", "--not", "--remotes"])).stdout.trim();
   if (ahead === "0") return left;
-  return [
-    ...left,
-    `The branch ${printable(branch)} is at no remote as it is; push it by \`git push --set-upstream\`, and open it for review.`,
-  ];
+  const remotes = await listPushRemotes(programs, branch);
+  const why = remotes.length === 0 ? ", since this repository has none" : " as it is";
+  const steps = await describePush(programs, repository, branch, remotes);
+  return [...left, `The branch ${printable(branch)} is at no remote${why}. ${steps}`];
 }

@@ -1,5 +1,7 @@
-import type { ChangeMessage, Commit } from "./commit-change";
-import { GitError, type Programs, programsIn } from "./git";
+import { shellWord } from "../settings/shell-word";
+import { printable } from "../settings/text";
+import { BRANCHES, type ChangeMessage, type Commit, freeBranch } from "./commit-change";
+import { GitError, gitIn, type Programs, programsIn } from "./git";
 import { pullRequestPage, type RemotePlace, remotePlace } from "./remote-place";
 
 /** What became of a branch that was to be reviewed. */
@@ -28,13 +30,28 @@ export async function openPullRequest(
 ): Promise<PullRequest> {
   const programs = programsIn(repository);
   const stays = `The commit is on the branch ${branch}.`;
-  const remote = await remoteOf(programs, before, stays);
+  const remotes = await listPushRemotes(programs, before);
+  const [remote] = remotes;
+  if (remote === undefined || remotes.length > 1) {
+    const why = remote === undefined ? "no remote" : "several remotes, and none is called origin";
+    const steps = await describePush(programs, repository, branch, remotes);
+    throw new GitError(`${stays} It was not pushed: this repository has ${why}. ${steps}`);
+  }
   const ref = `refs/heads/${branch}`;
   const pushed = await programs.git(["push", "--quiet", "--set-upstream", "--", remote, `${ref}:${ref}`]);
   if (pushed.code !== 0) {
-    throw new GitError(
-      `${stays} It could not be pushed; push it once that is mended, by \`git push\`:\n${pushed.why}`,
-    );
+    // Another branch of this name, of which this clone doesn't know yet.
+    if (/^! \[rejected\]/m.test(pushed.why))
+      await programs.git([
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--",
+        remote,
+        `+${ref}:${trackingRef(remote, branch)}`,
+      ]);
+    const steps = await describePush(programs, repository, branch, remotes);
+    throw new GitError(`${stays} It could not be pushed, for the reason below. ${steps}\n${pushed.why}`);
   }
   const { stdout } = await programs.git(["remote", "get-url", "--push", "--", remote]);
   const place = remotePlace(stdout.trim());
@@ -52,18 +69,52 @@ export async function openPullRequest(
   };
 }
 
-/** The remote of the branch that was worked on, else `origin`, else the only one. */
-async function remoteOf({ git }: Programs, before: string | undefined, stays: string): Promise<string> {
+/**
+ * The remote to push to: that of a branch, else `origin`, else the only one. Several where none of these is there, and none where
+ * there is no remote.
+ */
+export async function listPushRemotes({ git }: Programs, branch: string | undefined): Promise<string[]> {
   const { stdout } = await git(["remote"]);
   const remotes = stdout.split("\n").filter((name) => name !== "");
-  const key = before === undefined ? undefined : `branch.${before}.remote`;
+  const key = branch === undefined ? undefined : `branch.${branch}.remote`;
   const own = key === undefined ? undefined : (await git(["config", "--get", "--", key])).stdout.trim();
-  const only = remotes.length === 1 ? remotes[0] : undefined;
-  const remote = remotes.find((name) => name === own) ?? remotes.find((name) => name === "origin") ?? only;
-  if (remote !== undefined) return remote;
-  throw new GitError(
-    `${stays} It was not pushed: this repository has ${remotes.length === 0 ? "no remote" : "several remotes, and none is called origin"}.`,
-  );
+  const preferred = remotes.find((name) => name === own) ?? remotes.find((name) => name === "origin");
+  return preferred === undefined ? remotes : [preferred];
+}
+
+function trackingRef(remote: string, branch: string): string {
+  return `refs/remotes/${remote}/${branch}`;
+}
+
+/**
+ * Says how a person pushes a branch that has no upstream yet, in commands that work as they are printed.
+ *
+ * @param remotes those of {@link listPushRemotes}.
+ */
+export async function describePush(
+  programs: Programs,
+  repository: string,
+  branch: string,
+  remotes: readonly string[],
+): Promise<string> {
+  const git = gitIn(repository);
+  const word = (name: string): string => shellWord(printable(name));
+  const push = (remote: string, name = branch): string =>
+    `\`${git} push --set-upstream ${word(remote)} ${word(name)}\``;
+  const [remote] = remotes;
+  if (remote === undefined)
+    return `Add one by \`${git} remote add origin URL\`, then run ${push("origin")}, and open the branch for review.`;
+  if (remotes.length > 1) {
+    const commands = remotes.map((one) => push(one)).join(" or ");
+    return `Choose one, run ${commands}, and open the branch for review.`;
+  }
+  const theirs = trackingRef(remote, branch);
+  const known = await programs.git(["rev-parse", "--quiet", "--verify", theirs]);
+  const isBehind = await programs.git(["merge-base", "--is-ancestor", theirs, `refs/heads/${branch}`]);
+  if (known.code !== 0 || isBehind.code === 0)
+    return `To push it, run ${push(remote)}, and open it for review.`;
+  const free = await freeBranch(programs, branch.slice(BRANCHES.length));
+  return `${printable(remote)} has another branch of this name. Rename yours by \`${git} branch --move ${word(branch)} ${word(free)}\`, run ${push(remote, free)}, and open it for review.`;
 }
 
 async function openBy(

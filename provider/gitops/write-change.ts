@@ -6,8 +6,10 @@ import { readerFrom } from "../files/read-source";
 import { repositoryOf } from "../files/repository";
 import { assertWritable, writeAll } from "../files/write-settings";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { shellWord } from "../settings/shell-word";
 import { printable, quote } from "../settings/text";
 import { BRANCHES, type ChangeMessage, type Commit, commitChange } from "./commit-change";
+import { gitIn } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
 /** How far a change of settings files is taken. */
@@ -96,8 +98,9 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
       ...(removed.length === 0 ? [] : [`Removed ${removed.map(printable).join(", ")}.`]),
     ];
   }
-  const { branch, before, hash } = commit;
-  const back = before === undefined ? "" : `; \`git switch ${printable(before)}\` goes back`;
+  const { repository, branch, before, hash } = commit;
+  const back =
+    before === undefined ? "" : `; \`${gitIn(repository)} switch ${shellWord(printable(before))}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
   if (before?.startsWith(BRANCHES)) {
     lines.push(`It stands on ${printable(before)}, and is reviewed together with what that has.`);

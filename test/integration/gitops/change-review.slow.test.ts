@@ -94,7 +94,7 @@ it("asked again, tells what the run before did not commit, and did not push", as
   expect((await email(...ASKED)).stderr).toContain("It could not be pushed");
   const unpushed = await email(...ASKED);
   expect(unpushed.stderr).toBe(
-    "The branch email-security/deny-evil.example-inc-1042 is at no remote as it is; push it by `git push --set-upstream`, and open it for review.\n",
+    "The branch email-security/deny-evil.example-inc-1042 is at no remote as it is. To push it, run `git push --set-upstream origin email-security/deny-evil.example-inc-1042`, and open it for review.\n",
   );
   expect(unpushed.code).toBe(2);
 
