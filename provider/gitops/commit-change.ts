@@ -25,6 +25,10 @@ export interface Commit {
   /** The one that was worked on before; undefined where there was none (a detached HEAD). */
   readonly before: string | undefined;
   readonly hash: string;
+  /** Other files that a hook added to the commit. */
+  readonly addedByHook: readonly string[];
+  /** Files of the change that a hook changed without staging them, so that they differ from the commit. */
+  readonly unstaged: readonly string[];
 }
 
 /**
@@ -43,12 +47,14 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   await refuseUncommitted(programs, paths);
   const before = await headOf(programs);
   const branch = await freeBranch(programs, message.branch);
+  const changesBefore = await listChanges(programs);
+  const stagedBefore = await listNames(programs, ["diff-index", "--cached", before.hash]);
   return await uninterrupted(async (isInterrupted) => {
     const taken = async (args: readonly string[], what: string, input?: string): Promise<string> => {
       const { code, stdout, why } = await programs.git(args, input);
       if (code !== 0) throw new NotTaken(what, why);
       if (isInterrupted()) throw new NotTaken("It was interrupted", "");
-      return stdout.trim();
+      return stdout;
     };
     let isWritten = false;
     try {
@@ -70,19 +76,43 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
         ...literal(paths),
       ];
       await taken(args, "git made no commit", `${text}\n`);
-      const hash = await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit");
-      return { repository, branch, before: before.branch, hash };
+      const hash = (await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit")).trim();
+      // A commit of some paths gives hooks an index of its own: the real one lacks what they staged.
+      const committed = await listNames(programs, ["diff-tree", "-r", before.hash, "HEAD"]);
+      const outdated = literal(committed.filter((path) => !stagedBefore.includes(path)));
+      if (outdated.length > 0)
+        await taken(["reset", "--quiet", "HEAD", "--", ...outdated], "git can't update its index");
+      const addedByHook = committed.filter((path) => !paths.includes(path));
+      const unstaged = await listNames(programs, ["diff", "--", ...literal(paths)]);
+      return { repository, branch, before: before.branch, hash, addedByHook, unstaged };
     } catch (error) {
       const originals = isWritten ? files : [];
       const left = await takeBack(programs, { before, branch, paths, originals });
       const [what, why] = error instanceof NotTaken ? [error.message, error.why] : [messageOf(error), ""];
+      const others = (await listChanges(programs)).filter((one) => !changesBefore.includes(one));
+      const kept = others.map((one) => excerpt(one.slice(3), 200)).join(", ");
       const state =
         left.length === 0
-          ? "files and branch are as they were"
+          ? `files and branch are as they were${kept === "" ? "" : `, except what a hook changed (${kept})`}`
           : `not all could be taken back (${left.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
       throw new GitError(`${what}; ${state}${why === "" ? "." : `:\n${why}`}`, { cause: error });
     }
   });
+}
+
+/** What differs from the commit or isn't in git, a line each as `git status` prints it. */
+async function listChanges({ git }: Programs): Promise<string[]> {
+  const { stdout } = await git(["status", "--porcelain=v1", "-z", "--no-renames"]);
+  return stdout.split("\0").filter((line) => line !== "");
+}
+
+/** The names that a comparison of git lists. */
+async function listNames(
+  { git }: Programs,
+  [command, ...args]: readonly [string, ...string[]],
+): Promise<string[]> {
+  const { stdout } = await git([command, "--name-only", "--no-renames", "-z", ...args]);
+  return stdout.split("\0").filter((name) => name !== "");
 }
 
 /** Names of files, not patterns: one may begin with a colon or hold a star. */
@@ -243,6 +273,8 @@ async function takeBack(
       : [];
   for (const step of steps) {
     const { code, why } = await git(step);
+    // A hook that fails once the branch is checked out fails the command too.
+    if (step[0] === "switch" && (await currentBranch({ git })) === before.branch) continue;
     if (code !== 0) left.push(`git ${step[0]}: ${why.split("\n", 1)[0] ?? ""}`);
   }
   return left;

@@ -98,10 +98,16 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
       ...(removed.length === 0 ? [] : [`Removed ${removed.map(printable).join(", ")}.`]),
     ];
   }
-  const { repository, branch, before, hash } = commit;
+  const { repository, branch, before, hash, addedByHook, unstaged } = commit;
   const back =
     before === undefined ? "" : `; \`${gitIn(repository)} switch ${shellWord(printable(before))}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
+  if (addedByHook.length > 0)
+    lines.push(`A hook added to the commit: ${addedByHook.map(printable).join(", ")}.`);
+  if (unstaged.length > 0)
+    lines.push(
+      `A hook changed ${unstaged.map(printable).join(", ")} without staging it: the commit lacks that change.`,
+    );
   if (before?.startsWith(BRANCHES)) {
     lines.push(`It stands on ${printable(before)}, and is reviewed together with what that has.`);
   }

@@ -1,0 +1,154 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { commandLine } from "../../support/command-line";
+import { settingsFolder } from "../../support/settings-folder";
+import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+
+const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
+const FILES = { "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" };
+const ENVIRONMENT = { PATH: process.env["PATH"] };
+
+const commit = async (repository: SettingsRepository, ...options: string[]) =>
+  await commandLine(repository.path, ENVIRONMENT)(
+    "add",
+    "deny",
+    "evil.example",
+    "--ticket=INC-2",
+    "--commit",
+    ...options,
+  );
+
+/** What a formatter does to the settings file. */
+const REFORMAT = 'echo "# formatted" >> settings.yaml';
+
+function expectUnchanged(repository: SettingsRepository): void {
+  expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+  expect(repository.git("branch")).toBe("* main\n");
+}
+
+it("commits what a pre-commit hook reformats and stages, and leaves a clean tree", async () => {
+  using repository = settingsRepository(FILES);
+  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
+  const run = await commit(repository);
+  expect(run.code, run.output).toBe(0);
+  expect(repository.git("status", "--porcelain")).toBe("");
+  expect(repository.git("show", "HEAD:settings.yaml")).toContain("# formatted\n");
+  repository.git("switch", "--quiet", "main");
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it("keeps what was staged before when a hook stages other files", async () => {
+  using repository = settingsRepository(FILES);
+  repository.write("staged.md", "two\n");
+  repository.git("add", "staged.md");
+  repository.program(
+    ".git/hooks/pre-commit",
+    "echo two > notes.md; echo new > 'new file.md'; git add notes.md 'new file.md'",
+  );
+  const run = await commit(repository);
+  expect(run.stderr).toContain("\nA hook added to the commit: new file.md, notes.md.\n");
+  expect(run.code).toBe(0);
+  expect(repository.git("show", "--format=", "--name-only", "HEAD")).toBe(
+    "new file.md\nnotes.md\nsettings.yaml\n",
+  );
+  expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
+});
+
+it("says which change a hook made without staging it", async () => {
+  using repository = settingsRepository(FILES);
+  repository.program(".git/hooks/pre-commit", REFORMAT);
+  const run = await commit(repository);
+  expect(run.stderr).toContain(
+    "\nA hook changed settings.yaml without staging it: the commit lacks that change.\n",
+  );
+  expect(repository.git("status", "--porcelain")).toBe(" M settings.yaml\n");
+});
+
+it("restores file, index and branch when a hook reformats, stages and fails", async () => {
+  using repository = settingsRepository(FILES);
+  repository.write("staged.md", "two\n");
+  repository.git("add", "staged.md");
+  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml; echo no; exit 1`);
+  const run = await commit(repository);
+  expect(run.stderr).toBe("error: git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
+  expectUnchanged(repository);
+  expect(repository.git("status", "--porcelain")).toBe("M  staged.md\n");
+});
+
+it("goes back to the branch when a post-checkout hook fails", async () => {
+  using repository = settingsRepository(FILES);
+  repository.program(".git/hooks/post-checkout", "echo no; exit 1");
+  const run = await commit(repository);
+  expect(run.stderr).toMatch(
+    /^error: No branch email-security\/\S+ can be made; files and branch are as they were: \[ERR_GIT\]\nno\n$/,
+  );
+  expectUnchanged(repository);
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it("names the other files that a failing hook changed", async () => {
+  using repository = settingsRepository(FILES);
+  repository.program(
+    ".git/hooks/pre-commit",
+    "echo two > notes.md; git add notes.md; echo new > new.md; echo no; exit 1",
+  );
+  const run = await commit(repository);
+  expect(run.stderr).toBe(
+    "error: git made no commit; files and branch are as they were, except what a hook changed (notes.md, new.md): [ERR_GIT]\nno\n",
+  );
+  expectUnchanged(repository);
+  expect(repository.git("status", "--porcelain")).toBe(" M notes.md\n?? new.md\n");
+});
+
+it("goes back to a detached HEAD when a hook of core.hooksPath fails", async () => {
+  using repository = settingsRepository({ ...FILES, "hooks/commit-msg": "" });
+  repository.program("hooks/commit-msg", "exit 1");
+  repository.git("commit", "--quiet", "--all", "--message=hook");
+  repository.git("config", "core.hooksPath", "hooks");
+  repository.git("switch", "--quiet", "--detach");
+  const head = repository.git("rev-parse", "HEAD");
+  const run = await commit(repository);
+  expect(run.stderr).toContain("git made no commit; files and branch are as they were");
+  expect(repository.git("rev-parse", "--abbrev-ref", "HEAD")).toBe("HEAD\n");
+  expect(repository.git("rev-parse", "HEAD")).toBe(head);
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it("leaves all as it was when the commit can't be signed, and signs it when it can", async () => {
+  using repository = settingsRepository(FILES);
+  const program = repository.program(".git/sign", "exit 1");
+  repository.git("config", "commit.gpgSign", "true");
+  repository.git("config", "gpg.program", program);
+  const refused = await commit(repository);
+  expect(refused.stderr).toContain("git made no commit; files and branch are as they were");
+  expectUnchanged(repository);
+
+  repository.program(
+    ".git/sign",
+    'cat > /dev/null; echo "[GNUPG:] SIG_CREATED " >&2; echo "-----BEGIN PGP SIGNATURE-----"',
+  );
+  repository.program(".git/hooks/pre-commit", `${REFORMAT}; git add settings.yaml`);
+  const signed = await commit(repository);
+  expect(signed.code, signed.output).toBe(0);
+  expect(repository.git("cat-file", "commit", "HEAD")).toContain("gpgsig -----BEGIN PGP SIGNATURE-----");
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it("commits from a subdirectory of a linked worktree, whose hook reformats, and leaves it clean", async () => {
+  using repository = settingsRepository({ "mail/settings.yaml": SETTINGS });
+  using parent = settingsFolder({});
+  const worktree = parent.at("work tree");
+  repository.git("worktree", "add", "--quiet", "-b", "other", worktree);
+  repository.program(".git/hooks/pre-commit", "echo '# formatted' >> mail/settings.yaml; git add --all");
+  const run = await commandLine(parent.at("work tree/mail"), ENVIRONMENT)(
+    "add",
+    "deny",
+    "evil.example",
+    "--commit",
+  );
+  expect(run.stderr).toMatch(/; `git switch other` goes back\.\n$/);
+  expect(run.code).toBe(0);
+  expect(repository.git("-C", worktree, "status", "--porcelain")).toBe("");
+  expect(repository.git("-C", worktree, "show", "HEAD:mail/settings.yaml")).toContain("# formatted");
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
