@@ -1,8 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
+import { pathInRepository, realPath, repositoryOf } from "../files/repository";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
+import { programsIn } from "./git";
+import { NESTED_DIRECTORY, nestFile, topPipeline, topPipelineAdditions } from "./init-nested";
 
 /** Whose pipeline files are written. */
 export const PIPELINES = ["github", "gitlab", "both", "none"] as const;
@@ -39,14 +42,36 @@ const BASELINE = "settings/baseline.yaml";
 /** The name that the template's tenant has. */
 const MODEL = "acme";
 
+/** What was written, and what a person has to add to files that are there already. */
+export interface InitResult {
+  /** The directory at which hosts read their files: the top of the git repository, or the folder where it is in none. */
+  readonly top: string;
+  /** The folder in it, as git names it; empty where the folder is the top. */
+  readonly directory: string;
+  /** The files that were written, relative to the top, sorted. */
+  readonly files: readonly string[];
+  /** What a person adds to files at the top that were left as they are. */
+  readonly additions: readonly Addition[];
+  readonly isInRepository: boolean;
+  /** The repository that the folder is in, and that ignores it. */
+  readonly ignoredBy?: string;
+}
+
+/** Lines for a file that was there already. */
+export interface Addition {
+  /** Relative to the top. */
+  readonly file: string;
+  readonly lines: readonly string[];
+}
+
 /**
  * Writes a repository in which a team keeps a tenant's settings: files, program, pipelines, README. It declares nothing
- * yet; what the model declares stands in comments. What is there already is never overwritten.
+ * yet; what the model declares stands in comments. What is there already is never overwritten. Where the folder is part of a larger
+ * repository, the files that hosts and pre-commit read at its top are written there, for this folder.
  *
- * @returns the files that were written, relative to the folder, sorted.
  * @throws {InitError} (`ERR_INIT`) when the name can't be used, or files are in the way: all of them are named.
  */
-export async function initRepository(options: InitOptions): Promise<readonly string[]> {
+export async function initRepository(options: InitOptions): Promise<InitResult> {
   const { folder, name, exported, ci = "both", template = join(__dirname, "template") } = options;
   checkName(name, exported);
   const files = new Map<string, string>();
@@ -60,14 +85,92 @@ export async function initRepository(options: InitOptions): Promise<readonly str
   }
   const baseline = files.get(BASELINE);
   if (exported !== undefined && baseline !== undefined) files.set(BASELINE, withoutPolicy(baseline));
-  refuseWhatIsThere(folder, [...files.keys()]);
-  for (const [path, text] of files) {
-    const file = join(folder, path);
+  const location = await locate(folder);
+  const placed = placeFiles(files, location, name);
+  const additions = keepShared(placed, location, name);
+  refuseWhatIsThere(location, [...placed.keys()]);
+  for (const [path, text] of placed) {
+    const file = join(location.top, path);
     await mkdir(dirname(file), { recursive: true });
     // Should it have come into being meanwhile, that is an error too.
     await writeFile(file, text, { flag: "wx" });
   }
-  return [...files.keys()].sort();
+  return { ...location, files: [...placed.keys()].sort(), additions };
+}
+
+type Location = Pick<InitResult, "top" | "directory" | "isInRepository" | "ignoredBy">;
+
+/** Finds the repository that a folder belongs to. One that ignores the folder is not its repository. */
+async function locate(folder: string): Promise<Location> {
+  const path = realPath(resolve(folder));
+  const alone = { top: path, directory: "", isInRepository: false };
+  const top = repositoryOf(path);
+  if (top === undefined) return alone;
+  const directory = pathInRepository(top, path);
+  if (directory === "") return { ...alone, isInRepository: true };
+  if (await isIgnored(top, directory)) return { ...alone, ignoredBy: top };
+  if (NESTED_DIRECTORY.test(directory)) return { top, directory, isInRepository: true };
+  throw new InitError(
+    `Nothing was written: pipelines and filters can't name the directory ${quote(directory, 300)} of this git repository safely. Choose one whose path has letters, digits, spaces and ". _ - @ = , ~" alone.`,
+  );
+}
+
+async function isIgnored(repository: string, directory: string): Promise<boolean> {
+  try {
+    const { git } = programsIn(repository);
+    return (await git(["check-ignore", "--quiet", "--", `${directory}/`])).code === 0;
+  } catch {
+    // Without git nothing can be said.
+    return false;
+  }
+}
+
+/** The files by where they are relative to the top. */
+function placeFiles(
+  files: ReadonlyMap<string, string>,
+  { directory }: Location,
+  name: string,
+): Map<string, string> {
+  if (directory === "") return new Map(files);
+  return new Map([...files].map(([path, text]) => nestFile(path, text, { directory, name })));
+}
+
+/** Where hosts look for the owners of code. */
+const OWNERS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
+
+/** Takes out of the files what belongs into one that the repository has already, and answers the lines to add there. */
+function keepShared(
+  files: Map<string, string>,
+  { top, directory }: Location,
+  name: string,
+): readonly Addition[] {
+  const additions: Addition[] = [];
+  const isThere = (path: string): boolean => existsSync(join(top, path));
+  const owners = OWNERS.find(isThere);
+  if (owners !== undefined) {
+    const had = new Set(readFileSync(join(top, owners), "utf8").split("\n").map(firstWord));
+    const own = (files.get("CODEOWNERS") ?? "").replace(/^\/CODEOWNERS /m, `/${owners} `).split("\n");
+    const lines = own.filter((line) => line.startsWith("/") && !had.has(firstWord(line)));
+    if (lines.length > 0) additions.push({ file: owners, lines });
+    files.delete("CODEOWNERS");
+  }
+  const hooks = ".pre-commit-config.yaml";
+  if (isThere(hooks)) {
+    const lines = (files.get(hooks) ?? "").split("\n").filter((line) => line.startsWith(" "));
+    additions.push({ file: hooks, lines });
+    files.delete(hooks);
+  }
+  const pipeline = ".gitlab-ci.yml";
+  if (directory !== "" && files.has(`${directory}/${pipeline}`)) {
+    const place = { directory, name };
+    if (isThere(pipeline)) additions.push({ file: pipeline, lines: topPipelineAdditions(place) });
+    else files.set(pipeline, topPipeline(place));
+  }
+  return additions;
+}
+
+function firstWord(line: string): string {
+  return /^(?:\\.|\S)*/.exec(line)?.[0] ?? "";
 }
 
 function checkName(name: string, exported: InitOptions["exported"]): void {
@@ -78,12 +181,12 @@ function checkName(name: string, exported: InitOptions["exported"]): void {
   );
 }
 
-function refuseWhatIsThere(folder: string, paths: readonly string[]): void {
-  const there = paths.filter((path) => existsSync(join(folder, path))).sort();
+function refuseWhatIsThere({ top }: Location, paths: readonly string[]): void {
+  const there = paths.filter((path) => existsSync(join(top, path))).sort();
   if (there.length === 0) return;
   throw new InitError(
     [
-      `Nothing was written: ${there.length === 1 ? "a file is" : "files are"} in the way in ${quote(folder, 300)}. Move ${there.length === 1 ? "it" : "them"} away, or choose another folder.`,
+      `Nothing was written: ${there.length === 1 ? "a file is" : "files are"} in the way in ${quote(relative(realPath("."), top) || ".", 300)}. Move ${there.length === 1 ? "it" : "them"} away, or choose another folder or another name (--name).`,
       ...there.map((path) => `  ${path}`),
     ].join("\n"),
   );

@@ -132,10 +132,14 @@ export const FILE_ERRORS = {
   ERR_INIT: {
     means: "The repository can't be written; nothing was.",
     example: [
-      'Nothing was written: a file is in the way in "acme". Move it away, or choose another folder.',
+      'Nothing was written: a file is in the way in "acme". Move it away, or choose another folder or another name (--name).',
       "  README.md",
     ].join("\n"),
-    causes: ["the folder holds files of the same names", "a name that can't be a tenant's"],
+    causes: [
+      "the folder, or the top of the git repository that it is part of, holds files of the same names",
+      "a name that can't be a tenant's",
+      "a folder of a larger repository whose path has characters that pipelines expand, such as `$` or `*`",
+    ],
     remedies: [
       "Choose another folder, or move away what is in the way.",
       "Give a name of lower-case letters, digits and dashes: `--name`.",

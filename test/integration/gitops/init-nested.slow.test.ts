@@ -1,0 +1,268 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { actionlint } from "../../support/actionlint";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { runStep } from "../../support/github/workflow-run";
+import { GITOPS, gitLabJobs, type Workflow } from "../../support/pipeline-files";
+import { settingsFolder } from "../../support/settings-folder";
+import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { missingZizmor, zizmor } from "../../support/zizmor";
+
+const { PATH, HOME } = process.env;
+const ENVIRONMENT = { PATH, HOME, NO_COLOR: "1" };
+const DIRECTORY = "infra/my mail";
+const APP = { "app.txt": "one\n" };
+
+const init = async (folder: string, ...args: string[]): Promise<CommandRun> =>
+  await commandLine(folder, ENVIRONMENT)("init", ...args);
+
+/** The files that git doesn't have yet. */
+function untracked(repository: SettingsRepository): string[] {
+  const files = repository.git("ls-files", "--others", "--exclude-standard", "-z").split("\0");
+  return files.filter((file) => file !== "");
+}
+
+/** What the output tells to type, without its explanations. */
+function stepOf({ stdout }: CommandRun, command: string): string {
+  const [, step = ""] = new RegExp(`^ {2}(.*\\b${command}\\b.*?)(?: {2}#.*)?$`, "m").exec(stdout) ?? [];
+  return step;
+}
+
+function workflowsIn(repository: SettingsRepository, name = "acme"): Map<string, Workflow> {
+  const files = ["approvals", "drift", "expire", "merge", "pull-request", "review"];
+  return new Map(
+    files.map((file) => {
+      const path = repository.at(`.github/workflows/email-security-${name}-${file}.yml`);
+      return [file, parse(readFileSync(path, "utf8")) as Workflow];
+    }),
+  );
+}
+
+const TOP = [
+  ".github/actions/email-security-acme-prepare/action.yml",
+  ...["approvals", "drift", "expire", "merge", "pull-request", "review"].map(
+    (file) => `.github/workflows/email-security-acme-${file}.yml`,
+  ),
+  ".gitlab-ci.yml",
+  ".pre-commit-config.yaml",
+  "CODEOWNERS",
+];
+
+it("writes what hosts read at the top of the repository, and git commands that work there", async () => {
+  using repository = settingsRepository(APP);
+  const run = await init(repository.path, DIRECTORY, "--name", "acme");
+  expect(run.code, run.output).toBe(0);
+  const written = untracked(repository);
+  expect(written.filter((file) => !file.startsWith(`${DIRECTORY}/`))).toEqual(TOP);
+  expect(existsSync(repository.at(`${DIRECTORY}/.github`))).toBe(false);
+  for (const file of TOP) expect(run.stdout).toContain(`\n  ${file}\n`);
+  expect(run.stdout).not.toContain("git init");
+  const enter = stepOf(run, "npm install").replace(" && npm install", "");
+  execFileSync("sh", ["-c", `${enter} && ${stepOf(run, "git add")}`], { cwd: repository.path });
+  expect(untracked(repository)).toEqual([]);
+  expect(repository.git("diff", "--cached", "--name-only", "-z").split("\0").slice(0, -1)).toEqual(written);
+  expect(readFileSync(repository.at(`${DIRECTORY}/README.md`), "utf8")).toContain(
+    `This is the directory \`${DIRECTORY}\` of a larger repository.`,
+  );
+});
+
+it("runs the workflows in the directory, for its settings alone", async () => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  const workflows = workflowsIn(repository);
+  for (const file of ["merge", "review"])
+    expect(workflows.get(file)?.on["push"]).toEqual({
+      branches: ["main"],
+      paths: [`${DIRECTORY}/settings/**`],
+    });
+  for (const [file, { jobs }] of workflows) {
+    for (const [name, job] of Object.entries(jobs)) {
+      const runsProgram = job.steps.some(({ run }) => run?.includes("npx "));
+      const { defaults } = job as { defaults?: unknown };
+      expect(defaults, `${file} ${name}`).toEqual(
+        runsProgram ? { run: { "working-directory": DIRECTORY } } : undefined,
+      );
+      if (!runsProgram) continue;
+      for (const { with: given = {} } of job.steps) {
+        for (const key of ["path", "sarif_file"])
+          if (key in given) expect(given[key]).toMatch(new RegExp(`^${DIRECTORY}/`));
+      }
+    }
+  }
+  const action = parse(readFileSync(repository.at(TOP[0] ?? ""), "utf8")) as { runs: { steps: object[] } };
+  expect(action.runs.steps).toContainEqual(
+    expect.objectContaining({ run: "npm ci --ignore-scripts", "working-directory": DIRECTORY }),
+  );
+  expect(await actionlint(repository.path)).toEqual([]);
+});
+
+it.skipIf(missingZizmor)("adds nothing that zizmor finds to the workflows of the example", async () => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  const audits = async (folder: string): Promise<unknown[]> =>
+    (await zizmor(folder)).map((finding) => (finding as { ident: unknown }).ident);
+  expect(await audits(repository.path)).toEqual(await audits(GITOPS));
+});
+
+it.each([
+  ["own=yes\n", `${DIRECTORY}/settings/acme.yaml`],
+  ["own=yes\n", ".github/workflows/email-security-acme-merge.yml"],
+  ["", "app.txt"],
+])("answers %j of a pull request that changes %s", async (wanted, file) => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "github");
+  repository.git("add", "--all");
+  repository.git("commit", "--quiet", "--message=init");
+  repository.git("switch", "--quiet", "--create", "proposal");
+  repository.write(file, "changed\n");
+  repository.git("commit", "--quiet", "--all", "--message=change");
+  repository.git("switch", "--quiet", "main");
+  repository.git("commit", "--quiet", "--allow-empty", "--message=meanwhile");
+  repository.git("merge", "--quiet", "--no-ff", "--no-edit", "proposal");
+  const changes = workflowsIn(repository).get("pull-request")?.jobs["changes"];
+  const step = changes?.steps.find(({ id }) => id === "changes") ?? {};
+  repository.write("output", "");
+  const { code } = await runStep(step, repository.path, { PATH, GITHUB_OUTPUT: repository.at("output") });
+  expect(code).toBe(0);
+  expect(readFileSync(repository.at("output"), "utf8")).toBe(wanted);
+});
+
+it("lints in the directory, and names files from the top for code scanning", async () => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, DIRECTORY, "--name", "acme");
+  const file = `${DIRECTORY}/settings/acme.yaml`;
+  repository.write(file, `${readFileSync(repository.at(file), "utf8")}deny: [com]\n`);
+  const email = commandLine(repository.at(DIRECTORY), ENVIRONMENT);
+  const run = await email("lint", "--no-approvals", "--sarif", "lint.sarif");
+  expect(run.code).toBe(2);
+  expect(readFileSync(repository.at(`${DIRECTORY}/lint.sarif`), "utf8")).toContain(
+    '"infra/my%20mail/settings/acme.yaml"',
+  );
+});
+
+it("includes a GitLab pipeline that has nothing but its own jobs", async () => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, DIRECTORY, "--name", "acme", "--ci", "gitlab");
+  const read = (file: string) => parse(readFileSync(repository.at(file), "utf8")) as Record<string, unknown>;
+  const top = read(".gitlab-ci.yml");
+  expect(top["include"]).toEqual([{ local: `/${DIRECTORY}/.gitlab-ci.yml` }]);
+  const own = read(`${DIRECTORY}/.gitlab-ci.yml`);
+  for (const name of Object.keys(own)) expect(name).toMatch(/^\.?email-security-acme(?:-|$)/);
+  const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+  const isPipeline = addFormats["default"](new Ajv({ strict: false, allErrors: true })).compile(schema);
+  const { include: _include, ...rest } = top;
+  expect(isPipeline({ ...rest, ...own }), JSON.stringify(isPipeline.errors)).toBe(true);
+  const stage = (own[".email-security-acme"] as { stage: string }).stage;
+  expect(top["stages"]).toEqual([stage]);
+  for (const [name, job] of Object.entries(gitLabJobs(repository.at(DIRECTORY)))) {
+    const before = job.before_script ?? (own[job.extends ?? ""] as typeof job).before_script;
+    expect(before?.[0], name).toBe(`cd '${DIRECTORY}'`);
+    for (const rule of job.rules ?? [])
+      if (rule.if?.includes("merge_request_event"))
+        expect(rule, name).toMatchObject({ changes: [`${DIRECTORY}/**/*`] });
+  }
+});
+
+it("keeps files at the top that are there already, and shows the lines to add", async () => {
+  const owners = "/.github/ @acme/platform\n";
+  using repository = settingsRepository({
+    ...APP,
+    ".github/CODEOWNERS": owners,
+    ".gitlab-ci.yml": "stages: [build]\n",
+    ".pre-commit-config.yaml": "repos: []\n",
+  });
+  const run = await init(repository.path, "mail", "--name", "acme");
+  expect(run.code, run.output).toBe(0);
+  expect(repository.git("diff", "--name-only")).toBe("");
+  expect(existsSync(repository.at("CODEOWNERS"))).toBe(false);
+  expect(run.stdout).toContain(
+    "\n.github/CODEOWNERS is there already and was left as it is. Add to it:\n  /mail/settings/ ",
+  );
+  expect(run.stdout).not.toContain("  /.github/ ");
+  expect(run.stdout).toContain('\n  include:\n    - local: "/mail/.gitlab-ci.yml"\n');
+  expect(run.stdout).toContain("\n          files: ^mail/settings/.*\\.ya?ml$\n");
+});
+
+it("keeps two directories of one repository apart", async () => {
+  using repository = settingsRepository(APP);
+  await init(repository.path, "mail/acme");
+  const { code, output } = await init(repository.path, "mail/initech");
+  expect(code, output).toBe(0);
+  const names = (tenant: string): string[] =>
+    [...workflowsIn(repository, tenant).values()].flatMap(({ concurrency, jobs, ...rest }) => [
+      (rest as { name?: string }).name ?? "",
+      concurrency?.group ?? "",
+      ...Object.values(jobs).flatMap(({ environment, ...job }) => [
+        (job as { name?: string }).name ?? "",
+        ...(environment === undefined ? [] : [environment]),
+      ]),
+    ]);
+  expect(names("acme").filter((name) => names("initech").includes(name))).toEqual([]);
+  expect(output).toContain('\n    - local: "/mail/initech/.gitlab-ci.yml"\n');
+  expect(await actionlint(repository.path)).toEqual([]);
+});
+
+it("writes nothing where a workflow of that name is at the top", async () => {
+  const workflow = ".github/workflows/email-security-acme-merge.yml";
+  using repository = settingsRepository({ ...APP, [workflow]: "mine\n" });
+  const run = await init(repository.path, "mail", "--name", "acme");
+  expect(run.code).toBe(1);
+  expect(run.stderr).toMatch(/in the way in "\."\. .* or another name \(--name\)\. \[ERR_INIT\]\n/);
+  expect(run.stderr).toContain(`\n  ${workflow}\n`);
+  expect(repository.git("status", "--porcelain")).toBe("");
+  expect((await init(repository.path, "mail", "--name", "acme-eu")).code).toBe(0);
+});
+
+it("makes an ignored directory a repository of its own", async () => {
+  using repository = settingsRepository({ ...APP, ".gitignore": "/mail/\n" });
+  const run = await init(repository.path, "mail", "--name", "acme");
+  expect(run.stdout).toContain(
+    "\nThe git repository . ignores this folder, so it becomes a repository of its own.\n",
+  );
+  expect(run.stdout).toContain("cd mail && git init ");
+  expect(existsSync(repository.at("mail/.github/workflows/merge.yml"))).toBe(true);
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it.each(["worktree", "submodule"])("writes to the top of a %s", async (kind) => {
+  using repository = settingsRepository(APP);
+  using other = settingsRepository(APP);
+  const top = repository.at("part");
+  if (kind === "worktree") repository.git("worktree", "add", "--quiet", "-b", "other", top);
+  else repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.path, "part");
+  const run = await init(join(top), "mail", "--name", "acme");
+  expect(run.code, run.output).toBe(0);
+  expect(existsSync(join(top, ".github/workflows/email-security-acme-merge.yml"))).toBe(true);
+  expect(existsSync(repository.at(".github"))).toBe(false);
+});
+
+it("uses plain names at the top of a repository, without another git init", async () => {
+  using repository = settingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
+  const run = await init(repository.path, ".", "--name", "acme");
+  expect(run.stdout).not.toContain("git init");
+  expect(run.stdout).toContain("  git add .  ");
+  expect(run.stdout).toContain("docs/CODEOWNERS is there already");
+  expect(untracked(repository)).toContain(".github/workflows/merge.yml");
+});
+
+it.each(["a$(id)", "it's", 'say "x"', "new\nline", "star*"])(
+  "refuses a directory that a pipeline can't name safely: %j",
+  async (name) => {
+    using repository = settingsRepository(APP);
+    const run = await init(repository.path, name, "--name", "acme");
+    expect(run.code).toBe(1);
+    expect(run.stderr).toContain("can't name the directory");
+    expect(repository.git("status", "--porcelain")).toBe("");
+  },
+);
+
+it("quotes a folder outside of any repository in the commands to run next", async () => {
+  using folder = settingsFolder({});
+  const run = await init(folder.path, "my $mail", "--name", "acme");
+  expect(stepOf(run, "npm install")).toBe("cd 'my $mail' && git init --initial-branch main && npm install");
+});
