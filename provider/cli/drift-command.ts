@@ -7,6 +7,7 @@ import type { Adoptable } from "../gitops/drift-steps";
 import type { KnownLists } from "../plan/desired";
 import type { Observed } from "../plan/observed";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
+import { cutByDanger, type Transition } from "../settings/danger";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
@@ -147,7 +148,7 @@ async function askedFor(
   return { what, named: given };
 }
 
-/** More of these nobody reads; the files, and the report, have them all. */
+/** So many lines of each kind; the files, and the report, have them all. */
 const SHOWN = 50;
 
 async function adoptInto(
@@ -160,25 +161,48 @@ async function adoptInto(
   const { findingText } = await import("../files/finding.js");
   const { readerFrom } = await import("../files/read-source.js");
   const { adopt } = await import("../gitops/drift-adopt.js");
-  const { adoptMessage, countsOf, stepName } = await import("../gitops/drift-message.js");
+  const { adoptMessage, countsOf, stepName, stepTransition } = await import("../gitops/drift-message.js");
+  const { driftTransition } = await import("../gitops/drift.js");
   const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
   // A line each, whatever the service or a file holds.
   const say = (line: string): void => console.error(printable(line));
-  const sayAll = (lines: readonly string[]): void => {
-    for (const line of lines.slice(0, SHOWN)) say(line);
-    if (lines.length > SHOWN) say(`… and ${lines.length - SHOWN} more like these.`);
+  const sayAll = <T>(
+    all: readonly T[],
+    transitionOf: (one: T) => Transition,
+    textOf: (one: T) => string,
+    where: string,
+  ): void => {
+    const { shown, more } = cutByDanger(all, SHOWN, transitionOf);
+    for (const one of shown) say(textOf(one));
+    if (more !== undefined) say(`… and ${more}; ${where}.`);
   };
   // What else is printed may be for a program.
   const show = options.format === "text" ? console.log : console.error;
   const code = await showAndWrite(files, adoptMessage(adopted), options, { show, locks });
   if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
-  sayAll(adopted.flatMap((step) => (step.lost === undefined ? [] : [`${stepName(step)}: ${step.lost}.`])));
-  sayAll(findings.map(findingText));
   sayAll(
-    left.map(
-      ({ item, why }) =>
-        `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
+    adopted.filter(({ lost }) => lost !== undefined),
+    stepTransition,
+    (step) => `${stepName(step)}: ${step.lost}.`,
+    "the diff shows all of them",
+  );
+  const transitions = new Map<string, Transition>(
+    adopted.flatMap((step) =>
+      step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const),
     ),
+  );
+  sayAll(
+    findings,
+    ({ subject }) => transitions.get(`${subject?.kind} ${subject?.key}`) ?? {},
+    findingText,
+    "`email-security lint` shows all of them once they are in the files",
+  );
+  sayAll(
+    left,
+    ({ item }) => driftTransition(item),
+    ({ item, why }) =>
+      `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
+    "`email-security drift` shows all of them",
   );
   const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
   const others = drift.items.filter((item) => !taken.has(item)).length;

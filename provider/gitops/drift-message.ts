@@ -1,5 +1,7 @@
+import { cutByDanger, type Transition } from "../settings/danger";
 import { excerpt } from "../settings/text";
 import type { ChangeMessage } from "./commit-change";
+import { driftTransition } from "./drift";
 import { ADOPTABLE, type AdoptStep } from "./drift-steps";
 
 /** How what was adopted from a tenant is told in git, and to those who review it: what, by whom it was made, what is lost. */
@@ -11,12 +13,19 @@ export function adoptMessage(adopted: readonly AdoptStep[]): ChangeMessage {
     adopted.length === 1 && first !== undefined
       ? `Adopt from the tenant: ${first.as} ${stepName(first)}`
       : `Adopt from the tenant: ${countsOf(adopted)}`;
-  const lines = adopted.slice(0, SHOWN).map(lineOf);
-  const rest = adopted.length > SHOWN ? [`- and ${adopted.length - SHOWN} more`] : [];
-  return { title, body: [...lines, ...rest].join("\n"), branch: `adopt-${name}${more}` };
+  const { shown, more: hidden } = cutByDanger(adopted, SHOWN, stepTransition);
+  const rest = hidden === undefined ? [] : [`- and ${hidden}; the diff shows all of them`];
+  return { title, body: [...shown.map(lineOf), ...rest].join("\n"), branch: `adopt-${name}${more}` };
 }
 
 const SHOWN = 100;
+
+/** What the files declare otherwise once it is adopted. */
+export function stepTransition({ items }: AdoptStep): Transition {
+  // A changed scope is two items: the declared one that is missing, and the one that is there.
+  const [first, last] = [items[0], items.at(-1)];
+  return { from: first && driftTransition(first).from, to: last && driftTransition(last).to };
+}
 
 /** What was adopted, counted: `2 added, 1 removed`. */
 export function countsOf(adopted: readonly AdoptStep[]): string {

@@ -1,9 +1,10 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
 import { sameComment } from "../resources/lifecycle/comparable";
+import { dangerRank, describeHidden, sortByDanger } from "../settings/danger";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
-import type { Drift, DriftItem, DriftWhat } from "./drift";
+import { type Drift, type DriftItem, type DriftWhat, driftTransition } from "./drift";
 
 const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, and no file declares it"],
@@ -42,7 +43,7 @@ export function driftMarkdown(drift: Drift): string {
     lines.push(...items.filter((item) => shown.has(item)).map(markdownItem));
     if (hidden.length > 0) {
       lines.push(
-        `- … and ${hidden.length} more (${countsByList(hidden)}); \`email-security drift\` shows all of them`,
+        `- … and ${describeHidden(hidden.map(driftTransition))}; \`email-security drift\` shows all of them`,
       );
     }
   }
@@ -53,7 +54,9 @@ export function driftMarkdown(drift: Drift): string {
 function selectShown(sections: readonly (readonly DriftItem[])[]): ReadonlySet<DriftItem> {
   const positions = sections.flatMap((items) => items.map((item, position) => ({ item, position })));
   const ordered = positions.sort(
-    (one, other) => dangerRank(one.item) - dangerRank(other.item) || one.position - other.position,
+    (one, other) =>
+      dangerRank(driftTransition(one.item)) - dangerRank(driftTransition(other.item)) ||
+      one.position - other.position,
   );
   const shown = new Set<DriftItem>();
   let room = MARKDOWN_ROOM;
@@ -72,27 +75,9 @@ function markdownItem(item: DriftItem): string {
   ].join("\n");
 }
 
-/** Returns how dangerous an item is, 0 for the most: a deny that became an allow. */
-function dangerRank({ what, kind, there, declared }: DriftItem): number {
-  if (what === "changed" && there?.list === "allow" && declared?.list === "deny") return 0;
-  if (what === "added" && there?.list === "allow") return 1;
-  if (what === "missing" && (kind === "vip" || declared?.list === "deny")) return 1;
-  if (what === "leaving" && there?.list === "allow") return 2;
-  // Wanted mail may be blocked.
-  if (what === "missing" || (there?.list === "deny" && declared?.list !== "deny")) return 3;
-  return 4;
-}
-
-/** Counts items by list: `2 allow, 1 VIP`. */
-function countsByList(items: readonly DriftItem[]): string {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(listName(item), (counts.get(listName(item)) ?? 0) + 1);
-  return [...counts].map(([list, count]) => `${count} ${list}`).join(", ");
-}
-
 /** Returns the sections, and the items in each, the most dangerous first. */
 function groups({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
-  const ordered = [...items].sort((one, other) => dangerRank(one) - dangerRank(other));
+  const ordered = sortByDanger(items, driftTransition);
   const order = new Set(ordered.map(({ what }) => what));
   return [...order].map((what) => [TITLES[what], ordered.filter((item) => item.what === what)] as const);
 }

@@ -8,6 +8,7 @@ import type { Observed } from "../plan/observed";
 import type { Change, Standing } from "../plan/plan";
 import { otherTenantGuards } from "../plan/withheld";
 import { OtherTenantError } from "../resources/lifecycle/errors";
+import type { Transition } from "../settings/danger";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
 
@@ -35,6 +36,18 @@ export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entr
   readonly movedBy?: "tenant" | "files" | "both";
   /** The service's id of an entry that is there. */
   readonly id?: string;
+}
+
+/** Returns what happened at the tenant, from what is declared to what it holds. */
+export function driftTransition({
+  what,
+  kind,
+  there,
+  declared,
+}: Pick<DriftItem, "what" | "kind" | "there" | "declared">): Transition {
+  const listOf = (standing: Standing | undefined): string | undefined =>
+    standing && (kind === "vip" ? "vip" : standing.list);
+  return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
 }
 
 /** The version of the format of drift. */

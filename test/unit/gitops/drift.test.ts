@@ -3,6 +3,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client
 import { readSettings } from "../../../provider/files/read-settings";
 import { type Drift, driftOf } from "../../../provider/gitops/drift";
 import { adopt } from "../../../provider/gitops/drift-adopt";
+import { adoptMessage } from "../../../provider/gitops/drift-message";
 import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
 import { revertCommands } from "../../../provider/gitops/drift-revert";
 import { exportSettings } from "../../../provider/gitops/export";
@@ -262,8 +263,29 @@ describe("adopting", () => {
     expect(markdown).toContain("- `deny worse.example`");
     expect(markdown).toContain("- `VIP ceo@acme.example`");
     if (list === "deny") expect(markdown).toContain("- `allow zz-attacker.example`");
-    expect(markdown).toMatch(/… and \d+ more \(\d+ (allow|deny)\); `email-security drift` shows all of them/);
+    expect(markdown).toMatch(
+      list === "deny"
+        ? /more, none of them a new allow, a removed deny or a removed VIP; `email-security drift` shows all/
+        : /… and 2,\d+ more, among them 2,\d+ new allows; `email-security drift` shows all of them/,
+    );
     expect(markdown.indexOf("### Changed")).toBeLessThan(markdown.indexOf("### Added"));
+  });
+
+  it("names the dangerous ones first in the message of a long commit", () => {
+    const found = drift(
+      [
+        ...asDeclared,
+        ...Array.from({ length: 150 }, (_, index) => row("deny", `added-${index}.example`)),
+        row("allow", "zz.example"),
+      ],
+      [vip("ceo@acme.example")],
+    );
+    const { body } = adoptMessage(adopt(found, settings(), readFile).adopted);
+    const lines = body.split("\n");
+    expect(lines[0]).toMatch(/^- added allow zz\.example, made by Dana/);
+    expect(lines.slice(100)).toEqual([
+      "- and 51 more, none of them a new allow, a removed deny or a removed VIP; the diff shows all of them",
+    ]);
   });
 
   it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {

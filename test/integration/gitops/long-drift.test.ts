@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+
+/*
+ * `email-security drift` through the real command, of a tenant whose drift is far longer than anybody reads.
+ */
+
+const LONG = "c".repeat(200);
+const ADDED = Array.from({ length: 600 }, (_, at) => entry("deny", `added-${at}.example`, LONG));
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "long",
+      tenants: [
+        tenantWith("acme", [
+          ...ADDED,
+          entry("allow", "turned.example", "Phishing"),
+          entry("deny", "kept.example"),
+        ]),
+        tenantWith("globex", [
+          ...Array.from({ length: 60 }, (_, at) => entry("deny", `a${at}.globex.example`)),
+          entry("allow", "zz.globex.example"),
+        ]),
+      ],
+    },
+  });
+  folder = new LintedFolder({
+    "settings/acme.yaml":
+      "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n  - kept.example\n",
+    "settings/globex.yaml": "version: 1\nownDomains: [globex.example]\ndeny: []\n",
+  });
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+async function drift(tenant: string, ...args: string[]): Promise<CommandRun> {
+  return await commandLine(folder.folder, {
+    ...process.env,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: sandbox.tenants.find(({ name }) => name === tenant)?.apiKeys.ci,
+  })("drift", `settings/${tenant}.yaml`, ...args);
+}
+
+it("shows dangerous drift first, and all of it, on a terminal", async () => {
+  const { code, stdout } = await drift("acme");
+  expect(code).toBe(2);
+  const lines = stdout.split("\n");
+  expect(lines.filter((line) => /^ {2}\S/.test(line)).slice(0, 3)).toEqual([
+    "  allow turned.example",
+    "  deny gone.example",
+    expect.stringMatching(/^ {2}deny added-/),
+  ]);
+  expect(lines).toContain("      list: allow, declared deny");
+  expect(stdout.match(/deny added-\d+\.example/g)).toHaveLength(600);
+  expect(stdout).not.toContain("more");
+});
+
+it("shows dangerous drift first and in full in an issue, and says what is left out", async () => {
+  await drift("acme", "--markdown", "drift.md");
+  const markdown = readFileSync(join(folder.folder, "drift.md"), "utf8");
+  expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
+  const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
+  expect(items.slice(0, 2)).toEqual(["- `allow turned.example`", "- `deny gone.example`"]);
+  expect(markdown).toContain("  - `list: allow, declared deny`");
+  expect(markdown).toContain("  - `declared at settings/acme.yaml:4`");
+  const left = 602 - items.length;
+  expect(left).toBeGreaterThan(100);
+  expect(markdown).toContain(
+    `- … and ${left} more, none of them a new allow, a removed deny or a removed VIP; \`email-security drift\` shows all of them`,
+  );
+});
+
+it("names the dangerous one first of what it does not adopt, and counts the rest by danger", async () => {
+  const { stderr } = await drift("globex", "--adopt", "--dry-run");
+  const lines = stderr.split("\n").filter((line) => /^Not adopted|^…/.test(line));
+  expect(lines).toHaveLength(51);
+  expect(lines[0]).toMatch(/^Not adopted: allow zz\.globex\.example: /);
+  expect(lines[50]).toBe(
+    "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security drift` shows all of them.",
+  );
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it, test } from "vitest";
+import {
+  countDangers,
+  cutByDanger,
+  dangerRank,
+  describeHidden,
+  isDangerous,
+  type Transition,
+} from "../../../provider/settings/danger";
+
+describe("ranks", () => {
+  test.each<[what: string, transition: Transition, rank: number]>([
+    ["a deny that becomes an allow", { from: "deny", to: "allow" }, 0],
+    ["a new allow", { to: "allow" }, 1],
+    ["an allow from a list that nobody knows", { from: "quarantine", to: "allow" }, 1],
+    ["a removed deny", { from: "deny" }, 1],
+    ["a deny moved to a list that nobody knows", { from: "deny", to: "quarantine" }, 1],
+    ["a removed VIP", { from: "vip" }, 1],
+    ["an allow that should be gone", { to: "allow", isLingering: true }, 2],
+    ["a new deny", { to: "deny" }, 3],
+    ["a removed allow", { from: "allow" }, 3],
+    ["an allow that becomes a deny", { from: "allow", to: "deny" }, 3],
+    ["a new VIP", { to: "vip" }, 4],
+    ["a deny that should be gone", { to: "deny", isLingering: true }, 3],
+    ["another comment of an allow", { from: "allow", to: "allow" }, 4],
+    ["another comment of a deny", { from: "deny", to: "deny" }, 4],
+    ["another comment of a VIP", { from: "vip", to: "vip" }, 4],
+    ["nothing", {}, 4],
+  ])("%s", (_what, transition, rank) => {
+    expect(dangerRank(transition)).toBe(rank);
+    expect(isDangerous(transition)).toBe(rank < 3);
+    expect(countDangers([transition]) !== undefined).toBe(rank < 3);
+  });
+});
+
+const DENY = { to: "deny" };
+
+describe("what a cut list leaves out", () => {
+  test.each<[hidden: readonly Transition[], told: string]>([
+    [[DENY], "1 more, none of them a new allow, a removed deny or a removed VIP"],
+    [[DENY, { to: "allow" }], "2 more, among them 1 new allow"],
+    [
+      [{ from: "vip" }, { to: "allow" }, { to: "allow" }, { from: "deny" }, { from: "deny", to: "allow" }],
+      "5 more, among them 1 deny turned into an allow, 2 new allows, 1 removed deny and 1 removed VIP",
+    ],
+    [
+      [...new Array(1_200).fill(DENY), { to: "allow", isLingering: true }],
+      "1,201 more, among them 1 allow that should be gone",
+    ],
+  ])("is counted by kind of danger", (hidden, told) => {
+    expect(describeHidden(hidden)).toBe(told);
+  });
+
+  it("is never more dangerous than what is shown, wherever it stands", () => {
+    const all: Transition[] = [DENY, { to: "vip" }, { from: "deny", to: "allow" }, DENY, { to: "allow" }];
+    for (let most = 0; most <= all.length; most++) {
+      for (let turn = 0; turn < all.length; turn++) {
+        const turned = [...all.slice(turn), ...all.slice(0, turn)];
+        const { shown, more } = cutByDanger(turned, most, (one) => one);
+        expect(shown.map(dangerRank)).toEqual([0, 1, 3, 3, 4].slice(0, most));
+        expect(more === undefined).toBe(most === all.length);
+        expect(more?.includes("new allow,") ?? false).toBe(most >= 2 && most < all.length);
+      }
+    }
+  });
+
+  it("keeps the order of what is equally dangerous", () => {
+    const all = [..."dcba"].map((name) => ({ name, to: "deny" }));
+    expect(cutByDanger(all, 2, (one) => one)).toEqual({
+      shown: all.slice(0, 2),
+      more: "2 more, none of them a new allow, a removed deny or a removed VIP",
+    });
+  });
+});
