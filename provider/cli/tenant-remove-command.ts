@@ -133,7 +133,14 @@ async function letStackGo(
     const { observed, host } = await read();
     const plan = planGoing(going, observed, { host, today });
     const { stdout } = process;
-    stdout.write(planText(plan, { color: isColoured(stdout), width: stdout.columns ?? 80, limit: SHOWN }));
+    stdout.write(
+      planText(plan, {
+        color: isColoured(stdout),
+        width: stdout.columns ?? 80,
+        limit: SHOWN,
+        whole: `pulumi stack export --stack ${target.stack}`,
+      }),
+    );
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isMeant) return only();
     const key = await readKey(target, { environment: process.env });

@@ -37,6 +37,13 @@ export function lineText({ file, line }: Place): string {
   return `${printable(file)}:${line}`;
 }
 
+const SERIOUSNESS: readonly FindingLevel[] = ["error", "warning", "note"];
+
+/** Sorts the most serious first. What is equally serious keeps its order. */
+export function sortBySeriousness(findings: readonly Finding[]): Finding[] {
+  return SERIOUSNESS.flatMap((wanted) => findings.filter(({ level }) => level === wanted));
+}
+
 /** A finding on one line: `settings/acme.yaml:12:5 error: … (yaml-tab)`. */
 export function findingText({ code, level, message, place }: Finding): string {
   const at = place === undefined ? "" : `${placeText(place)} `;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Finding, FindingLevel, Place } from "./finding";
+import { type Finding, type FindingLevel, type Place, sortBySeriousness } from "./finding";
 import { isOutside } from "./repository";
 import { ruleOf } from "./rules";
 
@@ -90,14 +90,10 @@ export function sarifLog(
 
 const BASE = "%SRCROOT%";
 
-const SERIOUSNESS: readonly FindingLevel[] = ["error", "warning", "note"];
-
 /** In the order of the findings. */
 function mostSerious(findings: readonly Finding[], count: number): readonly Finding[] {
   if (findings.length <= count) return findings;
-  const kept = new Set(
-    SERIOUSNESS.flatMap((wanted) => findings.filter(({ level }) => level === wanted)).slice(0, count),
-  );
+  const kept = new Set(sortBySeriousness(findings).slice(0, count));
   return findings.filter((finding) => kept.has(finding));
 }
 

@@ -1,5 +1,6 @@
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
+import { dangerRank, isDangerous } from "../settings/danger";
 import { keyOfEntry, type ListedEntry } from "../settings/keyed-list";
 import { digestOf, hashOfTenant, hashOfTouched } from "../settings/plan-digest";
 import { printable, quote } from "../settings/text";
@@ -17,6 +18,7 @@ import {
   type Alarm,
   type Backtest,
   type Change,
+  changeTransition,
   type Evidence,
   type EvidenceSummary,
   type Expired,
@@ -177,14 +179,17 @@ function standingAllows(
 }
 
 const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
+/** More than any rank of what is dangerous. */
+const HARMLESS = Number.POSITIVE_INFINITY;
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
-/** What is alarming first, by how much mail there is; then what lets mail in, what goes, the people, and what keeps mail out. */
+/** What is alarming first, by how much mail there is; then what is most dangerous; then what goes, changes, and is added. */
 function byImportance(one: Change, other: Change): number {
   const weight = (change: Change): readonly number[] => [
     ALARMS.indexOf(change.alarm),
     -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
     -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
+    isDangerous(changeTransition(change)) ? dangerRank(changeTransition(change)) : HARMLESS,
     classOf(change),
     SIGNS.indexOf(change.sign),
     change.kind === "vip" ? 0 : 1,

@@ -1,5 +1,6 @@
 import type { Finding, Place } from "../files/finding";
 import type { List } from "../settings/assumptions";
+import type { Transition } from "../settings/danger";
 
 /** The version of the format of a plan. */
 export const PLAN_FORMAT = 1;
@@ -86,6 +87,27 @@ interface Subject {
   /** Only of entries: `domain`, `ip`, `email_address`, or what else the service holds. */
   readonly entryType?: string;
   readonly verdictScope?: string;
+}
+
+/** Returns what a run does to an entry or VIP. */
+export function changeTransition({
+  kind,
+  before,
+  after,
+}: Pick<Change, "kind" | "before" | "after">): Transition {
+  const listOf = (standing: Standing | undefined): string | undefined =>
+    standing && (kind === "vip" ? "vip" : standing.list);
+  return { from: listOf(before), to: listOf(after) };
+}
+
+/** Returns what an entry or VIP is that nobody declares. */
+export function unmanagedTransition({ kind, before }: Unmanaged): Transition {
+  return { to: kind === "vip" ? "vip" : before.list };
+}
+
+/** Returns what became of an entry or VIP whose last day is past. */
+export function expiredTransition({ kind, list, isThere }: Expired): Transition {
+  return isThere ? { to: kind === "vip" ? "vip" : list, isLingering: true } : {};
 }
 
 /** An entry that another may take the place of. */

@@ -1,12 +1,14 @@
+import { describeHidden } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
-import type { Count, Evidence, Plan, Recipient } from "../plan";
+import { type Count, type Evidence, expiredTransition, type Plan, type Recipient } from "../plan";
 import type { Fact } from "./change-facts";
 import { choices } from "./html-filters";
 import { htmlPage, htmlVerdict } from "./html-page";
 import { PLAN_STYLE } from "./html-style";
 import { given, Html, html, htmlWords } from "./html-text";
 import {
+  describeHiddenUnmanaged,
   expiredWords,
   findingWords,
   LOOSENED,
@@ -322,24 +324,35 @@ function asides(report: Report): Html {
   return html`${aside(
     "Findings in what does not change",
     findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
-  )}${aside("Expired, so no longer declared", expired.map(expiredWords))}${aside(
-    "Left alone: at the tenant, and nobody declares it",
-    unmanaged.map(unmanagedWords),
-  )}${aside(
-    "Denies that no threat came under",
-    unmatched?.keys.map(valueWords) ?? [],
-    unmatched?.words,
-  )}${aside("What this rests on", basis, undefined, true)}`;
+  )}${aside("Expired, so no longer declared", expired.map(expiredWords), {
+    hidden: (count) => describeHidden(expired.slice(-count).map(expiredTransition)),
+  })}${aside("Left alone: at the tenant, and nobody declares it", unmanaged.map(unmanagedWords), {
+    hidden: (count) => describeHiddenUnmanaged(unmanaged.slice(-count)),
+  })}${aside("Denies that no threat came under", unmatched?.keys.map(valueWords) ?? [], {
+    first: unmatched?.words,
+  })}${aside("What this rests on", basis, { isOpen: true })}`;
 }
 
-function aside(title: string, lines: readonly Words[], first?: Words, isOpen = false): Html | undefined {
+function aside(
+  title: string,
+  lines: readonly Words[],
+  {
+    first,
+    isOpen = false,
+    hidden = (count) => `${number(count)} more`,
+  }: {
+    readonly first?: Words | undefined;
+    readonly isOpen?: boolean;
+    readonly hidden?: (count: number) => string;
+  } = {},
+): Html | undefined {
   if (lines.length === 0) return undefined;
   const items = filled(
     "",
     [lines.map((words) => () => html`<li>${htmlWords(words)}</li>\n`.toString())],
     ASIDE_ROOM,
     (rest) =>
-      html`<li>… and ${number(rest)} more, which are not on this page; \`--json\` holds all of them</li>`.toString(),
+      html`<li>… and ${hidden(rest)}, which are not on this page; \`--json\` holds all of them</li>`.toString(),
   );
   return html`<details class="aside"${isOpen ? new Html(" open") : ""}><summary><h2>${title}</h2>${
     isOpen ? "" : html` <span class="n">${number(lines.length)}</span>`

@@ -1,7 +1,9 @@
-import type { Plan } from "../plan";
+import { describeHidden } from "../../settings/danger";
+import { expiredTransition, type Plan } from "../plan";
 import type { Fact } from "./change-facts";
 import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
+  describeHiddenUnmanaged,
   expiredWords,
   findingWords,
   LOOSENED,
@@ -83,19 +85,27 @@ function sectionsOf(report: Report, where: string): MarkdownSection[] {
     sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
   }
   sections.push(...cardSections(report, where));
-  const asides: [string, readonly Words[]][] = [
+  const asides: [title: string, lines: readonly Words[], hidden?: (count: number) => string][] = [
     [
       "Findings in what does not change",
       report.findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
     ],
-    ["Expired, so no longer declared", report.expired.map(expiredWords)],
-    ["Left alone: at the tenant, and nobody declares it", report.unmanaged.map(unmanagedWords)],
+    [
+      "Expired, so no longer declared",
+      report.expired.map(expiredWords),
+      (count) => describeHidden(report.expired.slice(-count).map(expiredTransition)),
+    ],
+    [
+      "Left alone: at the tenant, and nobody declares it",
+      report.unmanaged.map(unmanagedWords),
+      (count) => describeHiddenUnmanaged(report.unmanaged.slice(-count)),
+    ],
     ["Denies that no threat came under", report.unmatched?.keys.map(valueWords) ?? []],
   ];
-  for (const [title, lines] of asides) {
+  for (const [title, lines, hidden] of asides) {
     const first = title.startsWith("Denies") ? report.unmatched?.words : undefined;
     if (lines.length > 0)
-      sections.push({ share: 0.15, render: (room) => aside(title, first, lines, room, where) });
+      sections.push({ share: 0.15, render: (room) => aside(title, first, lines, room, where, hidden) });
   }
   return sections;
 }
@@ -285,12 +295,13 @@ function aside(
   lines: readonly Words[],
   room: number,
   where: string,
+  hidden = (count: number) => `${number(count)} more`,
 ): string {
   const close = "\n</details>\n\n";
   const said = first === undefined ? "" : `${markdownWords(first)}\n\n`;
   const head = `<details><summary>${title} (${number(lines.length)})</summary>\n\n${said}`;
   const items = lines.map((words) => () => `- ${markdownWords(words)}\n`);
-  return `${filled(head, [items], room - close.length, (rest) => `… and ${number(rest)} more, ${where}.\n`)}${close}`;
+  return `${filled(head, [items], room - close.length, (rest) => `… and ${hidden(rest)}, ${where}.\n`)}${close}`;
 }
 
 /** `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */

@@ -2,7 +2,7 @@ import type { Finding, Place } from "../../files/finding";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { unicodeOf } from "../../settings/unicode-value";
 import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../plan";
-import { day, given, join, say, sentence, type Words } from "./words";
+import { day, given, join, number, say, sentence, type Words } from "./words";
 
 /**
  * A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came; nor is
@@ -41,6 +41,12 @@ export function unmanagedWords(one: Unmanaged): Words {
   const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
   const list = one.kind === "vip" ? "VIP" : (one.before.list ?? "entry");
   return say`${list} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+}
+
+/** Counts undeclared entries that are left out: `40 more, 3 of them allows`. */
+export function describeHiddenUnmanaged(hidden: readonly Unmanaged[]): string {
+  const allows = hidden.filter(({ before }) => before.list === "allow").length;
+  return `${number(hidden.length)} more, ${allows === 0 ? "none of them an allow" : `${number(allows)} of them ${allows === 1 ? "an allow" : "allows"}`}`;
 }
 
 /** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */

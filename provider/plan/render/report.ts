@@ -1,14 +1,17 @@
-import { type Finding, isLoosening } from "../../files/finding";
+import { type Finding, isLoosening, sortBySeriousness } from "../../files/finding";
+import { sortByDanger } from "../../settings/danger";
 import {
   type Alarm,
   type BacktestAllow,
   type BacktestDeny,
   type Change,
   type Expired,
+  expiredTransition,
   FAIL_ON_GUARD,
   type Plan,
   type Sign,
   type Unmanaged,
+  unmanagedTransition,
 } from "../plan";
 import { type Fact, factsOf } from "./change-facts";
 import { kindOf } from "./plan-words";
@@ -36,8 +39,9 @@ export interface Report {
   readonly warnings: readonly Card[];
   /** Changes that nothing speaks against. */
   readonly others: readonly Card[];
-  /** What lint says of what does not change. */
+  /** What lint says of what does not change, the most serious first. */
   readonly findings: readonly Finding[];
+  /** The most dangerous first, as are those that expired. */
   readonly unmanaged: readonly Unmanaged[];
   readonly expired: readonly Expired[];
   /** Denies that no threat came under; absent where nothing was replayed. */
@@ -87,14 +91,14 @@ export function reportOf(plan: Plan): Report {
     source: sourceOf(plan),
     tallies: talliesOf(plan),
     guards: plan.guards,
-    loosened: plan.findings.filter(isLoosening),
+    loosened: sortBySeriousness(plan.findings.filter(isLoosening)),
     dangers,
     accepted,
     warnings,
     others,
     findings: untoldFindings(plan),
-    unmanaged: plan.unmanaged,
-    expired: plan.expired,
+    unmanaged: sortByDanger(plan.unmanaged, unmanagedTransition),
+    expired: sortByDanger(plan.expired, expiredTransition),
     ...unmatchedOf(plan),
     basis: basisOf(plan),
     digest: plan.digest,
@@ -272,9 +276,12 @@ function untoldFindings({ changes, findings }: Plan): Finding[] {
   // A change tells its own acceptRisk.
   const isAccepted = ({ code, subject }: Finding): boolean =>
     code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
-  return findings.filter(
+  const untold = findings.filter(
     (finding) => !told.has(identity(finding)) && !isAccepted(finding) && !isLoosening(finding),
   );
+  // Malicious mail comes through an allow that stands: no other finding is worse.
+  const isWorst = ({ code }: Finding): number => Number(code === "standing-allow");
+  return sortBySeriousness(untold.toSorted((one, other) => isWorst(other) - isWorst(one)));
 }
 
 function identity({ code, message, place, subject }: Finding): string {

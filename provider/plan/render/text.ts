@@ -1,6 +1,8 @@
-import type { Plan } from "../plan";
+import { describeHidden } from "../../settings/danger";
+import { expiredTransition, type Plan } from "../plan";
 import { Paper, type Style } from "./paper";
 import {
+  describeHiddenUnmanaged,
   exampleWords,
   expiredWords,
   findingWords,
@@ -23,12 +25,16 @@ export interface PlanTextOptions {
    * rest is counted. 100 when left out, Infinity for all. Dangers and warnings are always shown in full.
    */
   readonly limit?: number;
+  /** The command that shows all. Default: {@link WHOLE_PLAN}. */
+  readonly whole?: string;
 }
+
+const WHOLE_PLAN = "email-security plan --all";
 
 /** A plan for a terminal, ended by a line end. Nothing from outside does anything in it: control characters are escaped. */
 export function planText(
   plan: Plan,
-  { color = false, width = 80, limit = 100 }: PlanTextOptions = {},
+  { color = false, width = 80, limit = 100, whole = WHOLE_PLAN }: PlanTextOptions = {},
 ): string {
   const report = reportOf(plan);
   const aside = Math.floor(limit / 5);
@@ -42,11 +48,12 @@ export function planText(
     paper.heading(say`Refused by ${given(code)}`, "red");
     paper.verbatim(message, INDENT);
   }
-  some(paper, LOOSENED, report.loosened, limit, loosenedWords);
+  const allShown = `\`${whole}\` shows all of them`;
+  some(paper, LOOSENED, report.loosened, limit, loosenedWords, counting(allShown));
   alarming(paper, "Danger", report.dangers, "red");
   alarming(paper, "Risk accepted", report.accepted, "yellow");
   alarming(paper, "Needs a look", report.warnings, "yellow");
-  calm(paper, report.others, limit);
+  calm(paper, report.others, limit, allShown);
   some(
     paper,
     "Findings in what does not change",
@@ -54,9 +61,24 @@ export function planText(
     limit,
     (finding) =>
       say`${lineOf(finding.place)}${finding.place === undefined ? "" : " "}${findingWords(finding)}`,
+    counting(allShown),
   );
-  some(paper, "Expired, so no longer declared", report.expired, limit, expiredWords);
-  some(paper, "Left alone: at the tenant, and nobody declares it", report.unmanaged, aside, unmanagedWords);
+  some(
+    paper,
+    "Expired, so no longer declared",
+    report.expired,
+    limit,
+    expiredWords,
+    (hidden) => `${describeHidden(hidden.map(expiredTransition))}; ${allShown}`,
+  );
+  some(
+    paper,
+    "Left alone: at the tenant, and nobody declares it",
+    report.unmanaged,
+    aside,
+    unmanagedWords,
+    (hidden) => `${describeHiddenUnmanaged(hidden)}; ${allShown}`,
+  );
   if (report.unmatched !== undefined) {
     paper.heading(["Denies that no threat came under"]);
     paper.text(report.unmatched.words, { indent: INDENT });
@@ -100,7 +122,7 @@ function alarming(paper: Paper, title: string, cards: readonly Card[], style: St
   });
 }
 
-function calm(paper: Paper, cards: readonly Card[], limit: number): void {
+function calm(paper: Paper, cards: readonly Card[], limit: number, allShown: string): void {
   if (cards.length === 0) return;
   paper.heading([`Nothing speaks against (${number(cards.length)})`], "green");
   for (const card of cards.slice(0, limit)) {
@@ -115,6 +137,7 @@ function calm(paper: Paper, cards: readonly Card[], limit: number): void {
   paper.text([`… and ${number(rest.length)} more:`], { indent: INDENT });
   for (const { name, count } of kindsOf(rest))
     paper.text([`${number(count)} × ${name}`], { indent: FACTS.indent });
+  paper.text([allShown], { indent: INDENT });
 }
 
 /** What says itself what it is. */
@@ -141,9 +164,14 @@ function some<T>(
   all: readonly T[],
   limit: number,
   words: (one: T) => Words,
+  more: (hidden: readonly T[]) => string,
 ): void {
   if (all.length === 0) return;
   paper.heading([`${title} (${number(all.length)})`]);
   for (const one of all.slice(0, limit)) paper.text(words(one), { indent: INDENT });
-  if (all.length > limit) paper.text([`… and ${number(all.length - limit)} more`], { indent: INDENT });
+  if (all.length > limit) paper.text([`… and ${more(all.slice(limit))}`], { indent: INDENT });
+}
+
+function counting(allShown: string): (hidden: readonly unknown[]) => string {
+  return (hidden) => `${number(hidden.length)} more; ${allShown}`;
 }

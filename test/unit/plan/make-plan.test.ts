@@ -55,3 +55,33 @@ deny: [a.example, b.example, c.example]
     "add c.example",
   ]);
 });
+
+it("shows a new allow and a removed deny before other comments of allows, however many", () => {
+  const today = "2026-11-21";
+  const text = `version: 1
+allow:
+  - zz-new.example
+${Array.from({ length: 150 }, (_, at) => `  - { value: a${at}.example, comment: other }\n`).join("")}`;
+  const rows = Array.from({ length: 150 }, (_, at) => `a${at}.example`).map((value) => ({
+    id: value,
+    list: "allow",
+    entry_type: "domain",
+    value,
+  }));
+  const gone = { id: "gone", list: "deny", entry_type: "domain", value: "zz-gone.example" };
+  const { changes } = makePlan({
+    desired: desiredOf(readSettings("x.yaml", { today, readFile: () => text }), {
+      entries: { content: { "zz-gone.example": "deny" } },
+      vips: { content: {} },
+    }),
+    observed: observedFrom(`${today}T00:00:00Z`, [...rows, gone] as AllowDenyEntryRow[], []),
+    tenant: { host: "host", name: "x" },
+    source: { kind: "files", files: ["x.yaml"], stack: "x" },
+    mail: withoutEvidence(today, "not asked"),
+  });
+  expect(changes.slice(0, 2).map(({ sign, key }) => `${sign} ${key}`)).toEqual([
+    "add zz-new.example",
+    "remove zz-gone.example",
+  ]);
+  expect(changes).toHaveLength(152);
+});
