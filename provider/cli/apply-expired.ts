@@ -5,6 +5,7 @@ import type { OnlyExpired, OnlyExpiredOptions } from "../gitops/only-expired";
 import { scratchFolder } from "../machine/scratch-folder";
 import type { Change } from "../plan/plan";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
+import { cutByDanger } from "../settings/danger";
 import { excerpt, harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode } from "./command-line";
@@ -51,12 +52,12 @@ export async function applyExpired(given: string | undefined, options: Options):
         ? "Nothing has expired that the tenant still holds."
         : "Nothing of what has expired is this run's to remove.",
     );
-    sayLeft(made, stack);
+    await sayLeft(made, stack);
     return EXIT.clean;
   }
   if (!yes) {
     process.stdout.write(printedPlan(plan, {}));
-    sayLeft(made, stack);
+    await sayLeft(made, stack);
     console.error("Nothing was changed: say --yes to apply this.");
     return EXIT.changes;
   }
@@ -84,7 +85,7 @@ export async function applyExpired(given: string | undefined, options: Options):
   );
   for (const change of plan.changes) console.log(`  ${lineOf(change, plan.expired)}`);
   console.log(`Digest ${plan.digest}`);
-  sayLeft(made, stack);
+  await sayLeft(made, stack);
   return EXIT.clean;
 }
 
@@ -138,12 +139,13 @@ function lineOf(change: Change, expired: OnlyExpired["plan"]["expired"]): string
 /** How many lines tell what stays, one by one. */
 const SHOWN = 20;
 
-function sayLeft({ kept, pending }: OnlyExpired, stack: string): void {
-  for (const { kind, key, why } of kept.slice(0, SHOWN))
-    console.log(
-      printable(`Left, though its last day is past: ${kind === "vip" ? "VIP " : ""}${key}: ${why}.`),
-    );
-  if (kept.length > SHOWN) console.log(`… and ${kept.length - SHOWN} more`);
+async function sayLeft({ kept, pending }: OnlyExpired, stack: string): Promise<void> {
+  const { keptTransition } = await import("../gitops/only-expired.js");
+  const { shown, more } = cutByDanger(kept, SHOWN, keptTransition);
+  for (const { list = "VIP", key, why } of shown)
+    console.log(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`));
+  if (more !== undefined)
+    console.log(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`));
   if (pending > 0)
     console.log(
       printable(

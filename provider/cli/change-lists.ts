@@ -1,8 +1,9 @@
 import { findingText } from "../files/finding";
 import { changeMessage } from "../gitops/list-change/change-message";
-import type { ListChange, Step } from "../gitops/list-change/list-change";
+import { type ListChange, type Step, stepTransition } from "../gitops/list-change/list-change";
 import type { TenantTold } from "../gitops/list-change/mail-of-values";
 import { makeListChange } from "../gitops/list-change/make-list-change";
+import { describeHidden, sortByDanger } from "../settings/danger";
 import { excerpt, harmless } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { type ChangeOptions, chosenFile } from "./change-options";
@@ -32,7 +33,7 @@ export async function changeLists(
   await locks?.add([...named, ...made.read], waiting);
   if (locks !== undefined && made.isStale()) made = makeListChange(place, change);
   const { steps, files, findings, read } = made;
-  for (const line of lines(steps, tenant)) console.log(fitted(harmless(line)));
+  for (const line of lines(change, steps, tenant)) console.log(fitted(harmless(line)));
   for (const finding of findings) console.log(fitted(harmless(findingText(finding))));
   if (files.length === 0) console.log("There is nothing to change.");
   const code = await showAndWrite(files, changeMessage(change, steps), options, { confirm, locks });
@@ -53,16 +54,23 @@ async function leftOf(files: readonly string[], { commit, pr, dryRun }: ChangeOp
 /** More of these nobody reads; the diff has them all. */
 const SHOWN = 20;
 
-function lines(steps: readonly Step[], { of, missing }: TenantTold): string[] {
+function lines(change: ListChange, steps: readonly Step[], { of, missing }: TenantTold): string[] {
+  const transitionOf = stepTransition(change);
   // First what a person has to look at.
-  const told = steps.toSorted((one, other) => Number(other.isLeft) - Number(one.isLeft));
+  const told = sortByDanger(steps, transitionOf).toSorted(
+    (one, other) => Number(other.isLeft) - Number(one.isLeft),
+  );
+  const hidden = told.slice(SHOWN);
   const shown = told.slice(0, SHOWN).flatMap((step) => {
     const { value, what } = step;
     const read = value.isMended ? `  Read from ${excerpt(value.written, 200)}.` : undefined;
     const about = [...step.told, ...(of.get(value.canonical) ?? [])].map((text) => `  ${text}`);
     return [what, ...(read === undefined ? [] : [read]), ...about];
   });
-  const more = steps.length > SHOWN ? [`… and ${steps.length - SHOWN} more`] : [];
+  const more =
+    hidden.length === 0
+      ? []
+      : [`… and ${describeHidden(hidden.map(transitionOf))}; the diff shows all that is written`];
   return [...shown, ...more, ...missing];
 }
 

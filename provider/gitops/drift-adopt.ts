@@ -110,7 +110,7 @@ function withinLimits(
     const going = steps.filter(({ as, items }) => as === "removed" && items[0]?.kind === kind);
     const names = going.flatMap(({ items }) => items.map(({ value }) => value));
     const refusal = guardRemovals(
-      { names, before: declared, after: declared - names.length, noun },
+      { removed: names.map((name) => ({ name })), before: declared, after: declared - names.length, noun },
       withoutUndefined(lists[name] ?? {}),
     );
     if (refusal === undefined) continue;

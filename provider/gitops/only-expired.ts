@@ -7,6 +7,7 @@ import { PulumiError } from "../plan/pulumi";
 import { exportStack, knownLists } from "../plan/stack-state";
 import { otherTenantGuards } from "../plan/withheld";
 import type { PlanFile } from "../resources/reviewed-plan";
+import type { Transition } from "../settings/danger";
 import { isUnmanaged, type KeyedList, readEntry } from "../settings/keyed-list";
 import { judge } from "../settings/list-arguments";
 import { digestOf, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
@@ -23,9 +24,24 @@ export interface OnlyExpired {
   /** The resources that the run may change: their URNs. Empty where there is nothing to do, in the state neither. */
   readonly targets: readonly string[];
   /** What has lapsed and stays all the same, with why, in a few words. */
-  readonly kept: readonly { readonly key: string; readonly kind: "entry" | "vip"; readonly why: string }[];
+  readonly kept: readonly KeptExpired[];
   /** How many other changes a whole run would make: they stay pending. */
   readonly pending: number;
+}
+
+/** Something that has lapsed and stays. */
+export interface KeptExpired {
+  readonly key: string;
+  readonly kind: "entry" | "vip";
+  /** Only of entries: the list on which it is at the tenant, or was declared. */
+  readonly list?: string;
+  /** In a few words. */
+  readonly why: string;
+}
+
+/** Returns what something is that has lapsed and stays. */
+export function keptTransition({ list }: KeptExpired): Transition {
+  return { to: list ?? "vip", isLingering: true };
 }
 
 /** What a plan of only what has lapsed is made with. */
@@ -104,7 +120,7 @@ export function onlyExpired(
       isKnown(one, known) ||
       whole.expired.some((told) => told.stays && nameOf(told) === nameOf(one))
     ) {
-      kept.push({ key: one.key, kind: one.kind, why });
+      kept.push({ key: one.key, kind: one.kind, why, ...listAtTenant(one, whole) });
     }
   }
   const names = new Set(going.map(nameOf));
@@ -135,6 +151,12 @@ export function onlyExpired(
     kept,
     pending: whole.changes.length - changes.length,
   };
+}
+
+function listAtTenant(one: DeclaredEntry | DeclaredVip, whole: Plan): Pick<KeptExpired, "list"> {
+  if (one.kind === "vip") return {};
+  const there = whole.changes.find((change) => change.sign === "remove" && nameOf(change) === nameOf(one));
+  return { list: there?.before?.list ?? one.list };
 }
 
 /** What has lapsed, and is not declared again beside it. */

@@ -89,14 +89,17 @@ interface Subject {
   readonly verdictScope?: string;
 }
 
+/** A change, as far as its danger goes. */
+export interface ChangedLists {
+  readonly kind: "entry" | "vip";
+  readonly before?: { readonly list?: string };
+  readonly after?: { readonly list?: string };
+}
+
 /** Returns what a run does to an entry or VIP. */
-export function changeTransition({
-  kind,
-  before,
-  after,
-}: Pick<Change, "kind" | "before" | "after">): Transition {
-  const listOf = (standing: Standing | undefined): string | undefined =>
-    standing && (kind === "vip" ? "vip" : standing.list);
+export function changeTransition({ kind, before, after }: ChangedLists): Transition {
+  const listOf = (one: ChangedLists["before"]): string | undefined =>
+    one && (kind === "vip" ? "vip" : one.list);
   return { from: listOf(before), to: listOf(after) };
 }
 

@@ -71,7 +71,11 @@ export function holdLost(id: string, why: unknown, commands: RolloutCommands): J
 const NAMED = 50;
 
 function tenantLines(unwritten: readonly UnwrittenError[]): string[] {
-  const lines = unwritten.slice(0, NAMED).map((one) => `  ${quote(one.job.tenant)} ${becameWords(one)}`);
+  // Those that were not begun need nothing but another run.
+  const ordered = unwritten.toSorted(
+    (one, other) => Number(one.became === "left") - Number(other.became === "left"),
+  );
+  const lines = ordered.slice(0, NAMED).map((one) => `  ${quote(one.job.tenant)} ${becameWords(one)}`);
   return unwritten.length > NAMED ? [...lines, `  … and ${unwritten.length - NAMED} more`] : lines;
 }
 

@@ -41,11 +41,13 @@ export async function checkHealth(
 ): Promise<Health> {
   if (health === undefined) return { isWell: true, message: "There is nothing to check." };
   const { threats } = health;
+  const rises = threats === undefined ? [] : await manyThreats(threats, changed, context);
+  // The team's own command speaks of the whole wave: it comes before tenants, of which the last are cut.
   const found = [
-    ...(threats === undefined ? [] : await manyThreats(threats, changed, context)),
     ...(await commandFailed(health, name, changed, context).catch((error: unknown) => [
       `The command can't be run: ${withCode(error)}`,
     ])),
+    ...rises,
   ];
   if (found.length > 0) return { isWell: false, message: atMost(found) };
   return { isWell: true, message: "All checks are well." };
@@ -121,12 +123,20 @@ async function manyThreats(
   changed: readonly TenantRecord[],
   context: HealthContext,
 ): Promise<readonly string[]> {
-  const found: string[] = [];
+  const found: ThreatRise[] = [];
   await eachAtOnce(changed, AT_ONCE, async (tenant) => {
     const one = await tooManyThreats(limit, tenant, context);
     if (one !== undefined) found.push(one);
   });
-  return found.sort();
+  return found
+    .sort((one, other) => other.rise - one.rise || (one.message < other.message ? -1 : 1))
+    .map(({ message }) => message);
+}
+
+interface ThreatRise {
+  /** How many threats more than before; 0 where they can't be counted. */
+  readonly rise: number;
+  readonly message: string;
 }
 
 /** Compares the threats since a tenant's change with those of as long a time before it, by the totals of two windows. */
@@ -134,7 +144,7 @@ async function tooManyThreats(
   { risePercent, min }: ThreatLimit,
   { target, finishedAtMs }: TenantRecord,
   { reach, addresses, now }: HealthContext,
-): Promise<string | undefined> {
+): Promise<ThreatRise | undefined> {
   const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
   try {
     const key = await readKey(target, reach);
@@ -146,9 +156,15 @@ async function tooManyThreats(
     );
     const before = Math.max(0, both - since);
     if (since - before < min || since <= before * (1 + risePercent / 100)) return undefined;
-    return `${quote(target.name)} has ${since} threats in the ${minutes} min since its change, and had ${before} in as long before it.`;
+    return {
+      rise: since - before,
+      message: `${quote(target.name)} has ${since} threats in the ${minutes} min since its change, and had ${before} in as long before it.`,
+    };
   } catch (error) {
-    return `The threats of ${quote(target.name)} can't be counted: ${printable(withCode(error))}.`;
+    return {
+      rise: 0,
+      message: `The threats of ${quote(target.name)} can't be counted: ${printable(withCode(error))}.`,
+    };
   }
 }
 

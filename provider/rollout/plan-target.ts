@@ -1,6 +1,6 @@
 import { join, relative, resolve } from "node:path";
 import type { SettingsClient } from "../client";
-import { type Finding, isLoosening, lineText, SettingsFileError } from "../files/finding";
+import { type Finding, isLoosening, lineText, SettingsFileError, sortBySeriousness } from "../files/finding";
 import { lintSettings } from "../files/lint";
 import type { ReadCache } from "../files/read-settings";
 import type { Settings } from "../files/settings";
@@ -9,7 +9,7 @@ import { type Desired, desiredOf, type KnownLists } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { identityOfObserved, type Observed, observe } from "../plan/observed";
-import type { Change, Guard, Plan } from "../plan/plan";
+import { type Change, changeTransition, type Guard, type Plan } from "../plan/plan";
 import { readyPulumi } from "../plan/pulumi";
 import { planJson } from "../plan/render/json";
 import { seenFingerprint } from "../plan/same-tenant";
@@ -23,6 +23,7 @@ import {
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
 import { sameComment } from "../resources/lifecycle/comparable";
+import { inverse, sortByDanger } from "../settings/danger";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
@@ -40,6 +41,7 @@ import {
   type OrphanedStack,
   renamedTenantGuard,
 } from "./renamed-tenant";
+import { rankTenantChange } from "./report/change-danger";
 import type { TenantChange } from "./report/rollout-report";
 import { stackNamed } from "./stack-command";
 import { readStateFile } from "./state-file";
@@ -213,7 +215,7 @@ function loosenedIn(
   { findings }: Plan,
   { root }: Pick<PlanningContext, "root">,
 ): readonly string[] | undefined {
-  const all = findings.filter(isLoosening).map(({ place, message }) => {
+  const all = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
     if (place === undefined) return excerpt(message, 500);
     const file = root === undefined ? place.file : relative(root, resolve(place.file));
     return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
@@ -326,9 +328,13 @@ function summaryOf({
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: changes.slice(0, SHOWN_CHANGES).map(toldChange),
+    changes: sortByRank(changes.map(toldChange)).slice(0, SHOWN_CHANGES),
     alarms: { danger: alarmed("danger"), accepted: alarmed("accepted"), warning: alarmed("warning") },
   };
+}
+
+function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
+  return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
 }
 
 /** A change as reports have it. */
@@ -365,11 +371,12 @@ export async function notAsPlanned(
   );
 }
 
-/** The same of a tenant that was read. */
+/** The same of a tenant that was read; the most dangerous first, such as a deny that is not there. */
 export function undoneOf({ changes }: Plan, observed: Observed): readonly string[] {
-  return changes
-    .filter((change) => !isDone(change, observed))
-    .map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);
+  return sortByDanger(
+    changes.filter((change) => !isDone(change, observed)),
+    (change) => inverse(changeTransition(change)),
+  ).map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);
 }
 
 const DONE = { add: "there as declared", change: "as declared", remove: "gone" } as const;

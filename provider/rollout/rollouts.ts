@@ -4,7 +4,8 @@ import { dirname, join, relative, resolve } from "node:path";
 import type { Finding } from "../files/finding";
 import { leanEnvironment } from "../machine/child-environment";
 import { readPlainFile } from "../machine/plain-file";
-import type { Change, Plan } from "../plan/plan";
+import { type Change, changeTransition, type Plan } from "../plan/plan";
+import { sortByDanger, type Transition } from "../settings/danger";
 import { withCode } from "../settings/email-security-error";
 import { isPostgres } from "../settings/postgres-address";
 import { excerpt } from "../settings/text";
@@ -560,7 +561,7 @@ export class Rollouts {
       by,
       changes: new Set(changes),
       tenants: new Set<string>(),
-      what: new Set<string>(),
+      what: new Map<string, Transition>(),
     }));
     for (const { name } of await this.journal.tenants(id)) {
       const plan = await this.journal.plan(id, name);
@@ -569,12 +570,19 @@ export class Rollouts {
         for (const { changes, tenants, what } of found) {
           if (!changes.has(signatureOf(change))) continue;
           tenants.add(name);
-          what.add(whatChanges(change));
+          what.set(whatChanges(change), changeTransition(change));
         }
       }
     }
     return found.flatMap(({ rollout, by, tenants, what }) =>
-      tenants.size === 0 ? [] : [{ rollout, by, tenants: [...tenants], what: [...what] }],
+      tenants.size === 0
+        ? []
+        : [
+            {
+              ...{ rollout, by, tenants: [...tenants] },
+              what: sortByDanger([...what], ([, transition]) => transition).map(([text]) => text),
+            },
+          ],
     );
   }
 

@@ -26,6 +26,7 @@ import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
+import { leftOutText } from "./report/told-rollout";
 import { stackCommand } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import { readKey } from "./targets/read-key";
@@ -316,7 +317,7 @@ function failureOf(message: string): Error {
 const SHOWN = 10;
 
 function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError {
-  const more = left.length > SHOWN ? [`  … and ${left.length - SHOWN} more`] : [];
+  const more = left.length > SHOWN ? [`  … ${leftOutText(left.length - SHOWN)}`] : [];
   return new RolloutError(
     "ERR_ROLLOUT_NOT_AS_DECLARED",
     [

@@ -4,6 +4,8 @@ export interface Transition {
   readonly to?: string | undefined;
   /** Whether it should be gone, as when its last day is past, and is still there. */
   readonly isLingering?: boolean;
+  /** How many times it happens, as in so many tenants. Default: once. */
+  readonly count?: number;
 }
 
 interface DangerKind {
@@ -60,6 +62,11 @@ export function dangerRank(transition: Transition): number {
   return isBlocking ? BLOCKING : HARMLESS;
 }
 
+/** Returns what a transition undoes, or what stands where it was not done. */
+export function inverse({ from, to }: Transition): Transition {
+  return { from: to, to: from };
+}
+
 /** Whether mail that was kept out may come in, or a person loses protection. */
 export function isDangerous(transition: Transition): boolean {
   return dangerRank(transition) < BLOCKING;
@@ -78,7 +85,7 @@ export function countDangers(all: readonly Transition[]): string | undefined {
   const counts = new Map<DangerKind, number>();
   for (const transition of all) {
     const kind = DANGER_KINDS.find(({ matches }) => matches(transition));
-    if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+    if (kind !== undefined) counts.set(kind, (counts.get(kind) ?? 0) + (transition.count ?? 1));
   }
   const parts = [...counts]
     .sort(([one], [other]) => DANGER_KINDS.indexOf(one) - DANGER_KINDS.indexOf(other))
@@ -86,14 +93,17 @@ export function countDangers(all: readonly Transition[]): string | undefined {
   return parts.length < 2 ? parts[0] : `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`;
 }
 
+/** Names what is dangerous of what a cut list leaves out: `among them 2 new allows`. */
+export function describeDangers(hidden: readonly Transition[]): string {
+  const dangers = countDangers(hidden);
+  return dangers === undefined
+    ? "none of them a new allow, a removed deny or a removed VIP"
+    : `among them ${dangers}`;
+}
+
 /** Counts what a cut list leaves out, and names what is dangerous: `40 more, among them 2 new allows`. */
 export function describeHidden(hidden: readonly Transition[]): string {
-  const dangers = countDangers(hidden);
-  const what =
-    dangers === undefined
-      ? "none of them a new allow, a removed deny or a removed VIP"
-      : `among them ${dangers}`;
-  return `${hidden.length.toLocaleString("en-US")} more, ${what}`;
+  return `${hidden.length.toLocaleString("en-US")} more, ${describeDangers(hidden)}`;
 }
 
 /** A list that is cut so that nothing left out is more dangerous than what is shown. */

@@ -510,7 +510,10 @@ export function judge(
   const confirmedBefore = previous["confirmRemovals"];
   const refusal = guardRemovals(
     {
-      names: removed.map(([key, text]) => kind.describe(key, text)),
+      removed: removed.map(([key, text]) => ({
+        name: kind.describe(key, text),
+        from: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
+      })),
       before: countOf(before, options),
       after: Object.keys(keyed).length,
       noun: kind.noun,

@@ -1,3 +1,4 @@
+import { cutByDanger } from "./danger";
 import { printable } from "./text";
 
 /** How much of a list one run may remove. */
@@ -21,8 +22,8 @@ const SHOWN = 5;
 
 /** What a run would remove. */
 export interface Removals {
-  /** How each is called, as in "deny evil.example". */
-  readonly names: readonly string[];
+  /** How each is called, as in "deny evil.example", and the list that it is on. */
+  readonly removed: readonly { readonly name: string; readonly from?: string | undefined }[];
   /** How many the list holds before. */
   readonly before: number;
   /** How many it holds afterwards of those that are declared. */
@@ -43,7 +44,7 @@ export function guardRemovals(
   limits: RemovalLimits,
   confirmedBefore?: number,
 ): string | undefined {
-  const count = removals.names.length;
+  const count = removals.removed.length;
   if (count === 0) return undefined;
   const { confirmRemovals } = limits;
   const isUsed = confirmRemovals !== undefined && confirmRemovals === confirmedBefore;
@@ -53,8 +54,9 @@ export function guardRemovals(
 
   const share = Math.round((count / removals.before) * 100);
   const of = `${count} of ${removals.before} ${removals.noun[1]}`;
-  const shown = removals.names.slice(0, SHOWN).map((name) => `  - ${printable(name)}`);
-  const more = count > SHOWN ? [`  … and ${count - SHOWN} more`] : [];
+  const cut = cutByDanger(removals.removed, SHOWN, ({ from }) => ({ from }));
+  const shown = cut.shown.map(({ name }) => `  - ${printable(name)}`);
+  const more = cut.more === undefined ? [] : [`  … and ${cut.more}`];
   const confirm = isUsed
     ? `(confirmRemovals: ${count} was used by the last run, and is good for one run only: take it away.)`
     : confirmRemovals === undefined
@@ -76,8 +78,8 @@ interface Exceeded {
   readonly remedies: readonly string[];
 }
 
-function exceeded({ names, before, after }: Removals, limits: RemovalLimits): Exceeded | undefined {
-  const count = names.length;
+function exceeded({ removed, before, after }: Removals, limits: RemovalLimits): Exceeded | undefined {
+  const count = removed.length;
   const { maxRemovals, maxRemovalFraction } = limits;
   const fraction = count / before;
   const raised = Math.min(1, Math.ceil(fraction * 100) / 100);

@@ -1,6 +1,7 @@
+import { cutByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 import type { ChangeMessage } from "../commit-change";
-import type { Facts, ListChange, Step } from "./list-change";
+import { type Facts, type ListChange, type Step, stepTransition } from "./list-change";
 
 /** How a change of lists is told in git, on one line and below it: what, on what ticket, who answers for it. */
 export function changeMessage(change: ListChange, steps: readonly Step[]): ChangeMessage {
@@ -14,9 +15,10 @@ export function changeMessage(change: ListChange, steps: readonly Step[]): Chang
       ? first.what
       : `${verb} ${done.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
   const behind = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
+  const { shown, more } = cutByDanger(done, SHOWN, stepTransition(change));
   const lines = [
-    ...(done.length > 1 ? [...done.slice(0, SHOWN).map((step) => `- ${step.what}`)] : []),
-    ...(done.length > SHOWN ? [`- and ${done.length - SHOWN} more`] : []),
+    ...(done.length > 1 ? shown.map((step) => `- ${step.what}`) : []),
+    ...(more === undefined ? [] : [`- and ${more}; the diff shows all of them`]),
     ...about("Why", comment ?? decided?.reason),
     ...about("Ticket", ticket),
     ...about("Owner", owner),

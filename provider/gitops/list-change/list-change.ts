@@ -2,6 +2,7 @@ import type { Element, Section } from "../../files/edit";
 import type { Place } from "../../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { Reviewed } from "../../files/settings-schema";
+import type { Transition } from "../../settings/danger";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { Refanged } from "../../settings/refang";
 
@@ -58,6 +59,16 @@ export interface Step {
   readonly isDone: boolean;
   /** Whether what stands is not what was asked for, and is left to the person. */
   readonly isLeft: boolean;
+}
+
+/** Returns what a step of a change does to what the files declare. */
+export function stepTransition(change: ListChange): (step: Step) => Transition {
+  return ({ section }) => {
+    const list = section === "vips" ? "vip" : section;
+    if (change.do === "add") return { to: list };
+    if (change.do === "move") return { from: change.to === "allow" ? "deny" : "allow", to: change.to };
+    return change.do === "remove" ? { from: list } : { from: list, to: list };
+  };
 }
 
 /** Something that stands in the files. */

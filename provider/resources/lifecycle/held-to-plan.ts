@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
+import { cutByDanger } from "../../settings/danger";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
@@ -39,16 +40,19 @@ export function holdToPlan(
       sameComment(before?.comment, after?.comment);
     if (isDone) return [];
     const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
-    return why === undefined ? [] : [`${kind.describe(key, texts.after ?? texts.before ?? "")} ${why}`];
+    if (why === undefined) return [];
+    const name = kind.describe(key, texts.after ?? texts.before ?? "");
+    const listOf = (standing: typeof before) =>
+      standing && (kind.subjectKind === "vip" ? "vip" : standing.list);
+    return [{ text: `${name} ${why}`, from: listOf(before), to: listOf(after) }];
   });
   if (refused.length === 0) return;
-  const shown = refused.slice(0, SHOWN).map((line) => `  ${printable(line)}`);
-  const more = refused.length - shown.length;
+  const { shown, more } = cutByDanger(refused, SHOWN, (one) => one);
   throw new PlanMovedError(
     [
       `What would be done is not what was reviewed. ${left}`,
-      ...shown,
-      ...(more > 0 ? [`  … and ${more} more`] : []),
+      ...shown.map(({ text }) => `  ${printable(text)}`),
+      ...(more === undefined ? [] : [`  … and ${more}`]),
       "Make the plan anew, and have it reviewed.",
     ].join("\n"),
   );

@@ -1,5 +1,7 @@
+import { type ChangedLists, changeTransition } from "../../plan/plan";
 import { valueWords } from "../../plan/render/plan-words";
 import { given, join, number, say, type Words } from "../../plan/render/words";
+import { dangerRank } from "../../settings/danger";
 import type { ToldLine } from "./told-page";
 
 /** `t001`; `t001, t002, t003 and 37 more`. */
@@ -31,11 +33,11 @@ export function whatWords({
 }
 
 /**
- * Changes of tenants, a line each: those that several have are told once, and those of the most tenants first.
+ * Changes of tenants, a line each: the most dangerous first, of these those of the most tenants. Those that several have are told once.
  *
  * @param line what is told of one, without who has it.
  */
-export function sharedLines<Of>(
+export function sharedLines<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
   line: (change: Of) => ToldLine,
 ): readonly ToldLine[] {
@@ -49,7 +51,11 @@ export function sharedLines<Of>(
     }
   }
   return [...shared.values()]
-    .sort((one, other) => other.names.length - one.names.length)
+    .sort(
+      (one, other) =>
+        dangerRank(changeTransition(one.change)) - dangerRank(changeTransition(other.change)) ||
+        other.names.length - one.names.length,
+    )
     .map(({ change, names }) => {
       const { words, ...rest } = line(change);
       return {

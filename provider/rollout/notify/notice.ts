@@ -25,7 +25,9 @@ export const NOTICE = z
       .optional(),
     tenants: z
       .array(z.string())
-      .describe("The tenants that it is about: those that failed, that drifted; the first 20."),
+      .describe(
+        "The tenants that it is about: those that failed, that drifted; 20 at most, the worst first.",
+      ),
     next: z
       .array(z.strictObject({ why: z.string(), command: z.string().optional() }))
       .describe("What to do about it: a sentence, and a command for the shell."),
@@ -39,7 +41,7 @@ export const NOTICE = z
         }),
       )
       .describe(
-        "What changes, the first 20 changes; only where the receiver asks for them. Of drift what somebody did, of ends what goes: the same in several tenants once, with the first of them.",
+        "What changes, the 20 most dangerous changes at most; only where the receiver asks for them. Of drift what somebody did, of ends what goes: the same in several tenants once, with the first of them.",
       )
       .optional(),
   })

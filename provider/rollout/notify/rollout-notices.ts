@@ -1,7 +1,10 @@
 import { counted } from "../../plan/render/words";
+import { countDangers } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
+import { rankTenantChange, reportedTransition } from "../report/change-danger";
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
+import { leftOut } from "../report/told-rollout";
 import type { NoticeKind, Notify } from "../targets/notify";
 import { NOTICE_FORMAT, type Notice } from "./notice";
 import { Notifier } from "./notifier";
@@ -92,11 +95,21 @@ function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: Rol
   const { counts, tenants, source, id, digest, advice } = report;
   const failed = tenants.filter(({ state }) => state === "failed");
   const changed = tenants.filter(({ state }) => state === "done" || state === "failed");
+  const changes = changed
+    .flatMap(({ name, changes: own }) =>
+      own.map((change) => ({ name, change, rank: rankTenantChange(change) })),
+    )
+    .sort((one, other) => one.rank - other.rank);
+  const dangers = countDangers(changes.map(({ change }) => reportedTransition(change)));
+  // Of a tenant with many changes, the report has the most dangerous.
+  const isCut = changed.some((tenant) => leftOut(tenant) > 0);
+  const told =
+    dangers === undefined ? reason : `${reason} Among the changes: ${isCut ? "at least " : ""}${dangers}.`;
   return {
     format: NOTICE_FORMAT,
     kind,
     at: event.at,
-    summary: excerpt(reason, 1_000),
+    summary: excerpt(told, 1_000),
     source: excerpt(source, 300),
     rollout: {
       id: excerpt(id),
@@ -111,15 +124,11 @@ function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: Rol
       why: excerpt(why, 300),
       ...(command === undefined ? {} : { command: excerpt(command, 500) }),
     })),
-    changes: changed
-      .flatMap(({ name, changes }) =>
-        changes.map(({ sign, list, value }) => ({
-          tenant: excerpt(name),
-          sign,
-          ...(list === undefined ? {} : { list }),
-          value: excerpt(value, 320),
-        })),
-      )
-      .slice(0, SHOWN),
+    changes: changes.slice(0, SHOWN).map(({ name, change: { sign, list, value } }) => ({
+      tenant: excerpt(name),
+      sign,
+      ...(list === undefined ? {} : { list }),
+      value: excerpt(value, 320),
+    })),
   };
 }

@@ -1,9 +1,10 @@
-import { FAIL_ON_GUARD } from "../../plan/plan";
+import { changeTransition, FAIL_ON_GUARD } from "../../plan/plan";
 import type { Card, Mood } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { cutByDanger } from "../../settings/danger";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
-import { onlyStacks, skippedWords, taskWords, withoutWords } from "../report/told-rollout";
+import { firstOfEachFirst, onlyStacks, skippedWords, taskWords, withoutWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";
@@ -235,9 +236,9 @@ function tenantsOf(
   const lines = alike.map(({ tenants: names, differing }) => {
     const [only = ""] = names;
     const { added, changed, removed } = byName.get(only)?.planned ?? { added: 0, changed: 0, removed: 0 };
-    const shown = differing.slice(0, NAMED).map(changeWords);
-    const more = differing.length > NAMED ? [[`… and ${number(differing.length - NAMED)} more`]] : [];
-    const alone = differing.length === 0 ? "" : say`; what not all get: ${join([...shown, ...more], ", ")}`;
+    const { shown, more } = cutByDanger(differing, NAMED, ({ change }) => changeTransition(change));
+    const told = [...shown.map(changeWords), ...(more === undefined ? [] : [[`… and ${more}`]])];
+    const alone = differing.length === 0 ? "" : say`; what not all get: ${join(told, ", ")}`;
     const counts = `+${number(added)} ~${number(changed)} -${number(removed)}`;
     return {
       words: say`${given("~")} ${whoWords(names, groups)}: ${counts}${alone}`,
@@ -300,8 +301,8 @@ function inWhom(
   tenants: readonly TenantReport[],
   linesOf: (tenant: TenantReport) => readonly string[] | undefined,
 ): Words[] {
-  const all = tenants.flatMap((tenant) =>
-    (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name })),
+  const all = firstOfEachFirst(
+    tenants.map((tenant) => (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name }))),
   );
   return [...Map.groupBy(all, ({ what }) => what)].map(
     ([what, members]) => say`${given(what)} in ${some(members.map(({ name }) => name))}`,

@@ -1,8 +1,10 @@
-import type { Alarm, Plan } from "../../plan/plan";
+import { type Alarm, changeTransition, type Plan } from "../../plan/plan";
 import type { Fact } from "../../plan/render/change-facts";
 import { type Card, reportOf } from "../../plan/render/report";
 import { given, join, number, say, type Words } from "../../plan/render/words";
 import { isOfAnother } from "../../plan/withheld";
+import { isDangerous } from "../../settings/danger";
+import { rankChange } from "../report/change-danger";
 import { TenantGroups } from "./tenant-groups";
 
 /** The plans of all tenants as one: a change that many get is told once, with who gets it. */
@@ -88,7 +90,9 @@ export class WholePlanMaker {
   }
 
   #begin(key: string, card: Card): Gathered | undefined {
-    if (this.#all.size >= MOST_CHANGES) return undefined;
+    // What is dangerous has room of its own, so that it is not left out behind much that is not.
+    const isWorst = card.change.alarm === "danger" || isDangerous(changeTransition(card.change));
+    if (this.#all.size >= (isWorst ? 2 * MOST_CHANGES : MOST_CHANGES)) return undefined;
     const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
     const gathered: Gathered = { at: this.#all.size, card, tenants: [], alarms, facts: new Map() };
     this.#all.set(key, gathered);
@@ -159,9 +163,16 @@ function alarmOf({ alarms }: Gathered): Alarm {
   return ALARMS.find((alarm) => alarms[alarm] > 0) ?? "none";
 }
 
+function rankOf({ card: { change } }: Gathered): number {
+  return rankChange(changeTransition(change), NO_ALARM);
+}
+
+const NO_ALARM = { danger: 0, accepted: 0, warning: 0 };
+
 function byImportance(one: Gathered, other: Gathered): number {
   return (
     ALARMS.indexOf(alarmOf(one)) - ALARMS.indexOf(alarmOf(other)) ||
+    rankOf(one) - rankOf(other) ||
     other.tenants.length - one.tenants.length ||
     one.at - other.at
   );
@@ -190,11 +201,14 @@ function cardOf(gathered: Gathered, groups: TenantGroups): Card {
 
 const RISKS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
 
-/** By label, in the order in which a plan tells them; of each what most tenants have, first. */
+/** By label, in the order in which a plan tells them; of each what is alarming first, then what most tenants have. */
 function factsOf({ facts, tenants }: Gathered): Fact[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const told = [...byLabel.values()].flatMap((forms): Fact[] => {
-    forms.sort((one, other) => other.tenants.length - one.tenants.length);
+    forms.sort(
+      (one, other) =>
+        Number(other.isAlarming) - Number(one.isAlarming) || other.tenants.length - one.tenants.length,
+    );
     const shown = forms.slice(0, MOST_FORMS).map(({ label, words, isAlarming, tenants: whose }) => ({
       label,
       isAlarming,

@@ -1,3 +1,5 @@
+import { isDangerous } from "../../settings/danger";
+import { rankChange, reportedTransition } from "./change-danger";
 import type { TenantChange } from "./rollout-report";
 
 /** A change that several tenants get, told once. */
@@ -34,7 +36,7 @@ export class ChangeTally {
       // Two entries of one value, as of two verdict scopes, read alike, and are two changes.
       const nth = (own.get(key) ?? 0) + 1;
       own.set(key, nth);
-      const counted = this.#counted(nth === 1 ? key : `${key} ${nth}`, change, tenant);
+      const counted = this.#counted(nth === 1 ? key : `${key} ${nth}`, change, alarm, tenant);
       if (counted === undefined) continue;
       counted.tenants += 1;
       if (alarm !== undefined) counted.alarms[alarm] += 1;
@@ -42,8 +44,8 @@ export class ChangeTally {
   }
 
   /**
-   * Those that are a risk somewhere first, then those with a warning; of these, those of the most tenants, and in them what a
-   * plan tells first. The same whichever tenant was planned first.
+   * The most dangerous first; of these, those that are a risk somewhere, then those with a warning, then those of the most tenants,
+   * and in them what a plan tells first. The same whichever tenant was planned first.
    */
   get changes(): readonly SharedChange[] {
     const keyed = [...this.#shared.values()].map((change) => [rankOf(change), change] as const);
@@ -55,11 +57,18 @@ export class ChangeTally {
       .map(([, change]) => change);
   }
 
-  #counted(key: string, change: Omit<TenantChange, "alarm">, tenant: string): Counted | undefined {
+  #counted(
+    key: string,
+    change: Omit<TenantChange, "alarm">,
+    alarm: TenantChange["alarm"],
+    tenant: string,
+  ): Counted | undefined {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
     // One whole plan is in memory anyway: of a single tenant, nothing is left out.
-    if (this.#shared.size >= this.#most && this.#tenants > 1) return undefined;
+    // What is dangerous has room of its own, so that it is not left out behind much that is not.
+    const most = alarm === "danger" || isDangerous(reportedTransition(change)) ? 2 * this.#most : this.#most;
+    if (this.#shared.size >= most && this.#tenants > 1) return undefined;
     const counted = { ...change, tenants: 0, first: tenant, alarms: { danger: 0, accepted: 0, warning: 0 } };
     this.#shared.set(key, counted);
     return counted;
@@ -86,6 +95,7 @@ function rankOf({
 }: SharedChange): readonly (number | string)[] {
   const alarm = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
   return [
+    rankChange(reportedTransition({ sign, kind, ...(list === undefined ? {} : { list }) }), alarms),
     alarm,
     -tenants,
     tenants === 1 ? first : "",

@@ -2,17 +2,19 @@ import { columnsOf, fitTo } from "../../plan/render/columns";
 import { Paper } from "../../plan/render/paper";
 import { LOOSENED, valueWords } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { describeDangers } from "../../settings/danger";
 import { printable } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
 import type { PlannedRollout } from "../plan-rollout";
 import { TASK_WORDS } from "../tasks/task";
+import { reportedTransition } from "./change-danger";
 import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
 import { type ReportTextOptions, skippedOf } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
-import { listOf, onlyStacks, SIGNS } from "./told-rollout";
+import { firstOfEachFirst, listOf, onlyStacks, SIGNS } from "./told-rollout";
 
 /**
  * What a rollout would do, for a terminal, before anything was written: what keeps it from beginning, what changes in how
@@ -172,11 +174,12 @@ function changes(
   const left = total - shown.reduce((sum, change) => sum + change.tenants, 0);
   if (left <= 0) return;
   const [most] = tenants.toSorted((one, other) => changesOf(other) - changesOf(one));
+  const hidden = all.slice(limit).map((change) => ({ ...reportedTransition(change), count: change.tenants }));
   // Those of a rollback can't be chosen.
   const hasCommand = most !== undefined && rollsBack === undefined;
   paper.text(
     [
-      `… and ${counted(left, "more change", "more changes")}, counted in each tenant${hasCommand ? ". All of one tenant:" : ""}`,
+      `… and ${counted(left, "more change", "more changes")}, counted in each tenant, ${describeDangers(hidden)}${hasCommand ? ". All of one tenant:" : ""}`,
     ],
     { indent: INDENT, style: "dim" },
   );
@@ -201,7 +204,7 @@ function changesOf({ planned: { added, changed, removed } }: TenantReport): numb
 
 /** What a rollback does not touch: it is no longer what the rollout made of it. */
 function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const all = tenants.flatMap(({ name, left = [] }) => left.map((what) => ({ name, what })));
+  const all = firstOfEachFirst(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
   if (all.length === 0) return;
   paper.heading(["Stays as it is: somebody changed it after the rollout"], "yellow");
   for (const { name, what } of all.slice(0, limit)) {
@@ -218,8 +221,8 @@ function alike(
   linesOf: (tenant: TenantReport) => readonly string[] | undefined,
   limit: number,
 ): void {
-  const all = tenants.flatMap((tenant) =>
-    (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name })),
+  const all = firstOfEachFirst(
+    tenants.map((tenant) => (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name }))),
   );
   if (all.length === 0) return;
   paper.heading([heading], "yellow");

@@ -9,6 +9,7 @@ import { REPORT_STYLE } from "./report-style";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
+  leftOutText,
   listOf,
   plannedText,
   type RolloutWords,
@@ -250,7 +251,7 @@ function changesHtml(tenant: TenantReport): Html | undefined {
   return html`<ul class="edits">${tenant.changes.map(
     (change) =>
       html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${given(listOf(change))}</span> ${htmlWords(valueWords(change.value))}</li>`,
-  )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul>`;
+  )}${more > 0 ? html`<li>${leftOutText(more)}</li>` : ""}</ul>`;
 }
 
 function factsOf(tenant: TenantReport): [label: string, words: Words][] {

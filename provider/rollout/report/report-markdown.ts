@@ -2,12 +2,14 @@ import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../p
 import { LOOSENED, valueWords } from "../../plan/render/plan-words";
 import { bytesOf, filled } from "../../plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { sortTenantsByDanger } from "./change-danger";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
+  leftOutText,
   listOf,
   plannedText,
   type RolloutMood,
@@ -74,7 +76,7 @@ type Section = (room: number) => string;
 function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
   const { waves, tenants, skipped = [] } = report;
   const words = rolloutWords(report);
-  const others = tenants.filter(({ state }) => state !== "failed");
+  const others = sortTenantsByDanger(tenants.filter(({ state }) => state !== "failed"));
   const looser = sharedLoosenings(tenants);
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
@@ -218,7 +220,7 @@ function tenantRow(tenant: TenantReport, words: RolloutWords, limit: number): st
   const changes = shown.map(
     (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${valueWords(change.value)}`,
   );
-  const all: Words[] = limit === 0 || more === 0 ? changes : [...changes, [`and ${number(more)} more`]];
+  const all: Words[] = limit === 0 || more === 0 ? changes : [...changes, [leftOutText(more)]];
   return markdownRow([
     say`${sign} ${given(tenant.name)} ${word}`,
     [given(tenant.wave)],

@@ -180,6 +180,19 @@ export function leftOut({ planned, changes }: TenantReport): number {
   return Math.max(0, planned.added + planned.changed + planned.removed - changes.length);
 }
 
+/** What is told of changes that are left out: a plan keeps the most dangerous. */
+export function leftOutText(count: number): string {
+  return `and ${number(count)} more, none more dangerous`;
+}
+
+/** The first line of each tenant, then the second of each, and so on: a tenant's first is its most dangerous. */
+export function firstOfEachFirst<Line>(tenants: readonly (readonly Line[])[]): Line[] {
+  return tenants
+    .flatMap((lines) => lines.map((line, position) => ({ line, position })))
+    .sort((one, other) => one.position - other.position)
+    .map(({ line }) => line);
+}
+
 /** `deny`, `allow → deny`, `VIP`: what a change is of. */
 export function listOf({ kind, list }: TenantChange): string {
   return kind === "vip" ? "VIP" : (list ?? "entry");

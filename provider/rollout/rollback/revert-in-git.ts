@@ -5,7 +5,8 @@ import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import { pathInRepository, repositoryOfFile } from "../../files/repository";
 import { gitIn } from "../../gitops/git";
 import { leanEnvironment } from "../../machine/child-environment";
-import type { Plan } from "../../plan/plan";
+import { type Change, changeTransition, type Plan } from "../../plan/plan";
+import { cutByDanger } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
@@ -26,26 +27,32 @@ const SHOWN = 5;
 export async function revertInGit(journal: Journal, id: string): Promise<readonly Advice[]> {
   const lines = await stillDeclared(journal, id);
   if (lines.size === 0) return [];
-  const all = [...lines].map(([place, what]) => `${place} (${what})`);
-  const shown = `${all.slice(0, SHOWN).join(", ")}${all.length > SHOWN ? `, … and ${all.length - SHOWN} more` : ""}`;
+  const { shown: told, more } = cutByDanger([...lines], SHOWN, ([, { change }]) => changeTransition(change));
+  const named = told.map(([place, { what }]) => `${place} (${what})`);
+  const shown = `${named.join(", ")}${more === undefined ? "" : `, … and ${more}`}`;
   const why = `What was taken back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
   const repositories = new Set([...lines.keys()].map((place) => repositoryOfFile(fileOf(place))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why }];
   const commits = await commitsOf(repository, [...lines.keys()]);
   if (commits === undefined) return [{ why }];
-  const told = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
+  const brought = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
-      why: `${why} It came by ${told}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
+      why: `${why} It came by ${brought}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
       command: `${gitIn(repository)} revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];
 }
 
+interface StillDeclared {
+  readonly what: string;
+  readonly change: Change;
+}
+
 /** Where the files declare what a rollout brought, with what that is. */
-async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<string, string>> {
-  const lines = new Map<string, string>();
+async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<string, StillDeclared>> {
+  const lines = new Map<string, StillDeclared>();
   const cache: ReadCache = new Map();
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   for (const { name, target } of touched.slice(0, MOST_TENANTS)) {
@@ -55,7 +62,8 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
     const entries = new Map(settings.entries.map((one) => [one.key, one]));
     const vips = new Map(settings.vips.map((one) => [one.key, one]));
     const { changes = [] } = JSON.parse(plan) as Partial<Plan>;
-    for (const { kind, key, value, before, after } of changes) {
+    for (const change of changes) {
+      const { kind, key, value, before, after } = change;
       if (after === undefined) continue;
       const entry = kind === "entry" ? entries.get(key) : undefined;
       const declared = kind === "entry" ? entry : vips.get(key);
@@ -63,7 +71,7 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
       const isComment = before !== undefined && before.list === after.list;
       if (isComment && (declared.comment ?? "") !== (after.comment ?? "")) continue;
       const what = `${kind === "vip" ? "VIP" : after.list} ${excerpt(value, 80)}`;
-      lines.set(placeKey(declared.place), what);
+      lines.set(placeKey(declared.place), { what, change });
     }
   }
   return lines;

@@ -1,4 +1,4 @@
-import { onlyExpired } from "../../gitops/only-expired";
+import { keptTransition, onlyExpired } from "../../gitops/only-expired";
 import { frontOf } from "../../plan/stack-holds";
 import { printable } from "../../settings/text";
 import { comparedTarget, type PlanTenant, seenIn, targetPlan } from "../plan-target";
@@ -20,7 +20,7 @@ export const planExpired: PlanTenant = async (target, key, context, asking, atPl
     "email-security rollout",
   );
   const left = [
-    ...shortened(kept.map((one) => printable(`${one.kind === "vip" ? "VIP " : ""}${one.key}: ${one.why}`))),
+    ...shortened(kept, keptTransition, (one) => printable(`${one.list ?? "VIP"} ${one.key}: ${one.why}`)),
     ...(pending === 0
       ? []
       : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),

@@ -1,7 +1,8 @@
 import { onlyExpired } from "../../gitops/only-expired";
-import type { Change, Plan } from "../../plan/plan";
+import { type Change, changeTransition, type Plan } from "../../plan/plan";
 import { isApplied } from "../../plan/stack-holds";
 import { otherTenantGuards } from "../../plan/withheld";
+import { inverse } from "../../settings/danger";
 import { excerpt, printable } from "../../settings/text";
 import { comparedTarget, type PlanTenant, seenIn, targetPlan } from "../plan-target";
 import { shortened } from "./shortened";
@@ -33,7 +34,9 @@ export const planMending: PlanTenant = async (target, key, context, asking, atPl
   ];
   return targetPlan(target, isMended ? plan : untouched(plan), stack, !isMended, context, {
     ...seenIn(target, desired, observed),
-    ...(isMended ? { drift: shortened(plan.changes.map(driftText)) } : {}),
+    ...(isMended
+      ? { drift: shortened(plan.changes, (change) => inverse(changeTransition(change)), driftText) }
+      : {}),
     ...(left.length === 0 ? {} : { left }),
   });
 };

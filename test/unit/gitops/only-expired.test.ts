@@ -93,9 +93,14 @@ it("is what has lapsed, and was declared by this stack, as it stands", () => {
   const why =
     "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
   expect(kept).toEqual([
-    { key: "never-ours.example", kind: "entry", why },
-    { key: "moved.example", kind: "entry", why: "it was put on the allow list in the console" },
-    { key: "shown.example", kind: "entry", why },
+    { key: "never-ours.example", kind: "entry", list: "deny", why },
+    {
+      key: "moved.example",
+      kind: "entry",
+      list: "allow",
+      why: "it was put on the allow list in the console",
+    },
+    { key: "shown.example", kind: "entry", list: "deny", why },
   ]);
   expect(targets).toEqual(["urn:entries", "urn:vips"]);
   // stays.example, new.example, dropped.example, moved.example

@@ -8,7 +8,8 @@ function guard(
   { after = before - removed, confirmedBefore }: { after?: number; confirmedBefore?: number } = {},
 ): string | undefined {
   const names = Array.from({ length: removed }, (_, at) => `deny bad-${at}.example`);
-  return guardRemovals({ names, before, after, noun: ["entry", "entries"] }, limits, confirmedBefore);
+  const all = names.map((name) => ({ name, from: name.split(" ")[0] }));
+  return guardRemovals({ removed: all, before, after, noun: ["entry", "entries"] }, limits, confirmedBefore);
 }
 
 describe("without limits of the program's own", () => {
@@ -82,7 +83,7 @@ it("says it so that a tired person understands", () => {
       "  - deny bad-2.example",
       "  - deny bad-3.example",
       "  - deny bad-4.example",
-      "  … and 407 more",
+      "  … and 407 more, among them 407 removed denies",
       "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
       "If you mean it, write one of these at the list:",
       "  confirmRemovals: 412   lets this one run do it; take it away afterwards.",

@@ -1,0 +1,42 @@
+import { dangerRank, isDangerous, type Transition } from "../../settings/danger";
+import type { TenantChange, TenantReport } from "./rollout-report";
+
+/** Returns what a change of a report does to an entry or VIP. */
+export function reportedTransition({
+  sign,
+  kind,
+  list = "",
+}: Pick<TenantChange, "sign" | "kind" | "list">): Transition {
+  const [before, after = before] = kind === "vip" ? ["vip"] : list.split(" → ");
+  return { from: sign === "add" ? undefined : before, to: sign === "remove" ? undefined : after };
+}
+
+/** Ranks a change by what it does, and by what a plan says of it: 0 for the most dangerous. */
+export function rankChange(
+  transition: Transition,
+  {
+    danger,
+    accepted,
+    warning,
+  }: { readonly danger: number; readonly accepted: number; readonly warning: number },
+): number {
+  if (danger > 0) return 0;
+  if (isDangerous(transition)) return dangerRank(transition);
+  return accepted + warning > 0 ? 2 : 3;
+}
+
+/** Ranks a change of one tenant, 0 for the most dangerous. */
+export function rankTenantChange(change: TenantChange): number {
+  const has = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
+  const alarms = { danger: has("danger"), accepted: has("accepted"), warning: has("warning") };
+  return rankChange(reportedTransition(change), alarms);
+}
+
+/** Sorts tenants with the most dangerous changes first. Those that are alike keep their order. */
+export function sortTenantsByDanger(tenants: readonly TenantReport[]): TenantReport[] {
+  const rank = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
+  return tenants
+    .map((tenant) => ({ tenant, rank: rank(tenant) }))
+    .sort((one, other) => one.rank - other.rank)
+    .map(({ tenant }) => tenant);
+}

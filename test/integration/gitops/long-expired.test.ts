@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { hasShell, Workshop } from "../engine-setup/workshop";
+
+/*
+ * `email-security apply --only-expired` through the real command, where much has lapsed that is not this stack's to remove.
+ */
+
+const LAPSED = "expires: 2026-10-31";
+
+describe.skipIf(!hasShell)("apply --only-expired", () => {
+  it("names an allow that stays before denies that stay, and counts the rest by danger", async () => {
+    const denied = Array.from({ length: 30 }, (_, at) => `a${at}.example`);
+    await using sandbox = await startSandbox({
+      scenario: {
+        name: "lapsed",
+        tenants: [
+          tenantWith("acme", [
+            ...denied.map((value) => entry("deny", value)),
+            entry("allow", "zz.example"),
+            entry("deny", "kept.example"),
+          ]),
+        ],
+      },
+    });
+    using workshop = new Workshop();
+    workshop.write(
+      "settings/acme.yaml",
+      `version: 1\ndeny:\n  - kept.example\n${denied.map((value) => `  - { value: ${value}, ${LAPSED} }\n`).join("")}allow:\n  - { value: zz.example, ${LAPSED} }\n`,
+    );
+    const type = "email-security:index:TenantSettings";
+    const list = (name: string, kind: string, outputs: object) => ({
+      urn: `urn:pulumi:acme::mail::${type}$email-security:index:${kind}::acme`,
+      type: `email-security:index:${kind}`,
+      inputs: {},
+      outputs: { [name]: outputs },
+    });
+    const resources = [
+      { urn: `urn:pulumi:acme::mail::${type}::acme`, type },
+      list("entries", "AllowDenyList", { "kept.example": "deny" }),
+      list("members", "VipList", {}),
+    ];
+    const state = workshop.write("state.json", JSON.stringify({ version: 3, deployment: { resources } }));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
+      workshop.program(host, "");
+    workshop.program(
+      "pulumi",
+      `case "$*" in version) echo v3.300.0 ;; *"stack export"*) cat "${state}" ;; *) echo "$*" >&2; exit 1 ;; esac`,
+    );
+    const { code, output, stdout } = await commandLine(workshop.folder, {
+      ...workshop.env,
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
+    })("apply", "settings/acme.yaml", "--stack", "acme", "--only-expired", "--no-evidence");
+    expect(code, output).toBe(0);
+    const left = stdout.split("\n").filter((line) => /^Left, |^…/.test(line));
+    expect(left).toHaveLength(21);
+    expect(left[0]).toMatch(/^Left, though its last day is past: allow zz\.example: this stack has never/);
+    expect(left[20]).toBe(
+      "… and 11 more, none of them a new allow, a removed deny or a removed VIP; `email-security plan --all --stack acme` shows all of them",
+    );
+  });
+});

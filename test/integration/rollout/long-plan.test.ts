@@ -1,0 +1,91 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { hasShell, Workshop } from "../engine-setup/workshop";
+
+/*
+ * What `email-security rollout` says of a plan in which many tenants get much, and one of them something dangerous.
+ */
+
+const NAMES = ["t0", "t1", "t2"];
+const NO_DANGER = "none of them a new allow, a removed deny or a removed VIP";
+
+describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tenant", () => {
+  let sandbox: Sandbox;
+  let workshop: Workshop;
+  let run: CommandRun;
+  const written = (file: string): string => readFileSync(join(workshop.folder, file), "utf8");
+
+  beforeAll(async () => {
+    sandbox = await startSandbox({
+      scenario: {
+        name: "long",
+        tenants: NAMES.map((name) => tenantWith(name, [entry("deny", "turned.example")])),
+      },
+    });
+    workshop = new Workshop();
+    const denies = Array.from({ length: 200 }, (_, at) => `  - a${at}.example\n`).join("");
+    workshop.write("settings/baseline.yaml", `version: 1\ndeny:\n${denies}`);
+    for (const name of NAMES) {
+      const own = name === "t2" ? "allow: [turned.example]\n" : "deny: [turned.example]\n";
+      workshop.write(
+        `settings/${name}.yaml`,
+        `version: 1\ninclude: [baseline.yaml]\nlists: { entries: { adopt: true } }\n${own}`,
+      );
+    }
+    workshop.write(
+      "tenants.yaml",
+      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: all }]\n`,
+    );
+    mkdirSync(join(workshop.folder, "state"));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
+      workshop.program(host, "");
+    workshop.program(
+      "pulumi",
+      `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+    );
+    run = await commandLine(workshop.folder, {
+      ...workshop.env,
+      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      ...Object.fromEntries(
+        sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+      ),
+      EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
+    })("rollout", "tenants.yaml", "--markdown", "plan.md", "--json", "report.json");
+  });
+
+  afterAll(async () => {
+    workshop?.[Symbol.dispose]();
+    await sandbox?.close();
+  });
+
+  it("shows the allow first on a terminal, and says that nothing like it is left out", () => {
+    expect(run.code, run.output).toBe(2);
+    const changes = run.stdout.split("\n").filter((line) => /^ {2}[+~-] /.test(line));
+    expect(changes).toHaveLength(20);
+    expect(changes[0]).toBe("  ~ deny → allow turned.example in t2");
+    expect(run.stdout.replaceAll(/\s+/g, " ")).toContain(
+      `… and 543 more changes, counted in each tenant, ${NO_DANGER}. All of one tenant:`,
+    );
+  });
+
+  it("shows the allow first in a pull request's comment", () => {
+    const rows = written("plan.md")
+      .split("\n")
+      .filter((line) => /^\| `[+~-]`/.test(line));
+    expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);
+  });
+
+  it("keeps the allow among the 20 changes of its tenant in the report", () => {
+    const { tenants } = JSON.parse(written("report.json")) as {
+      tenants: { name: string; changes: { list?: string; value: string }[] }[];
+    };
+    const { changes = [] } = tenants.find(({ name }) => name === "t2") ?? {};
+    expect(changes).toHaveLength(20);
+    expect(changes[0]).toMatchObject({ sign: "change", list: "deny → allow", value: "turned.example" });
+  });
+});
