@@ -3,10 +3,11 @@ import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
 import { ADDRESSES, receiversOf, unaddressed } from "../../rollout/notify/receivers";
 import type { Notify } from "../../rollout/targets/notify";
+import { countDangers } from "../../settings/danger";
 import { shellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
 import type { FleetDifference, FleetStatus } from "../status/fleet-status";
-import { groupedDifferences } from "../status/grouped-differences";
+import { differenceTransition, groupedDifferences, sortByWorstDrift } from "../status/grouped-differences";
 import { type News, newsOf } from "./news";
 import { readTold, type Told, writeTold } from "./told-file";
 
@@ -94,15 +95,19 @@ function driftNotice(status: FleetStatus, { drifted }: News): Notice {
   const unread = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const risky = differences.filter(({ risks }) => risks !== undefined).length;
+  const dangers = countDangers(differences.map((one) => differenceTransition(one, "drift")));
   const summary = [
     `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${risky === 0 ? "" : `, ${risky} of them risky`}.`,
+    ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
     `Drifted in all: ${all} of ${counted(tenants.length, "tenant")}.`,
     ...(unread === 0 ? [] : [`${unread} could not be read.`]),
     ...(isJournalRead ? [] : ["There is no rollouts' journal: what no rollout has brought yet counts too."]),
   ];
   return {
     ...about("drift", status, summary),
-    tenants: drifted.slice(0, SHOWN).map(({ name }) => excerpt(name)),
+    tenants: sortByWorstDrift(drifted)
+      .slice(0, SHOWN)
+      .map(({ name }) => excerpt(name)),
     next: [
       {
         why: "See what it is, since when and by whom, as far as the service tells:",

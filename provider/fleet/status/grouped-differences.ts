@@ -1,3 +1,4 @@
+import { dangerRank, type Transition } from "../../settings/danger";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./fleet-status";
 
 /** The same difference of several tenants. */
@@ -7,20 +8,56 @@ export interface DifferenceGroup {
   readonly members: readonly { readonly tenant: TenantStatus; readonly difference: FleetDifference }[];
 }
 
-/** What is the same in several tenants, told once: what is risky first, then what most have. */
+/**
+ * What is the same in several tenants, told once: the most dangerous first, of these what is risky, then what most have. The tenants of
+ * a group are in the order of how dangerous all of their differences are.
+ */
 export function groupedDifferences(
   { tenants }: Pick<FleetStatus, "tenants">,
   which: "drift" | "behind",
 ): readonly DifferenceGroup[] {
-  const all = tenants.flatMap((tenant) => tenant[which].map((difference) => ({ tenant, difference })));
+  const ordered = tenants.toSorted((one, other) => worstOf(one[which], which) - worstOf(other[which], which));
+  const all = ordered.flatMap((tenant) => tenant[which].map((difference) => ({ tenant, difference })));
   const groups = [...Map.groupBy(all, ({ difference }) => identityOf(difference)).values()];
   return groups
     .flatMap((members) => members.slice(0, 1).map(({ difference }) => ({ difference, members })))
-    .sort((one, other) => isRisky(other) - isRisky(one) || other.members.length - one.members.length);
+    .sort(
+      (one, other) =>
+        rankOf(one.difference, which) - rankOf(other.difference, which) ||
+        isRisky(other.difference) - isRisky(one.difference) ||
+        other.members.length - one.members.length,
+    );
 }
 
-function isRisky({ difference }: DifferenceGroup): number {
-  return Number(difference.risks !== undefined);
+/** Returns what happened to a tenant that drifted, or what the next rollout does to one that is behind. */
+export function differenceTransition(
+  { what, list, there, declared }: FleetDifference,
+  which: "drift" | "behind",
+): Transition {
+  const listOf = (one: { readonly list?: string } | undefined): string | undefined =>
+    one && (list === "vip" ? "vip" : one.list);
+  return which === "drift"
+    ? { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" }
+    : { from: listOf(there), to: listOf(declared) };
+}
+
+/** Sorts tenants with the most dangerous drift first. Those that are alike keep their order. */
+export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
+  return tenants.toSorted((one, other) => worstOf(one.drift, "drift") - worstOf(other.drift, "drift"));
+}
+
+function worstOf(differences: readonly FleetDifference[], which: "drift" | "behind"): number {
+  return differences.reduce((worst, one) => Math.min(worst, rankOf(one, which)), Number.MAX_SAFE_INTEGER);
+}
+
+/** What is risky is as dangerous as a new allow, whatever it is. */
+function rankOf(difference: FleetDifference, which: "drift" | "behind"): number {
+  const rank = dangerRank(differenceTransition(difference, which));
+  return difference.risks === undefined ? rank : Math.min(rank, 1);
+}
+
+function isRisky({ risks }: FleetDifference): number {
+  return Number(risks !== undefined);
 }
 
 /** All but the tenant's own line, and who made it when. */

@@ -1,29 +1,65 @@
 import { escapeMarkdown } from "../../plan/render/markdown-text";
+import { bytesOf, filled } from "../../plan/render/room";
+import { isDangerous } from "../../settings/danger";
 import type { FleetStatus } from "./fleet-status";
-import { toldStatus } from "./told-status";
+import { hiddenText, type ToldPoint, type ToldSection, toldStatus } from "./told-status";
 
 /** How many bytes of an issue's text tell what there is; GitHub takes 65,536 characters in all. */
 const ROOM = 60_000;
+/** Of these, what each section has, however long those before it are. */
+const RESERVE = 1_500;
 
-/** A fleet's status for an issue: at most 60,000 bytes, what does not fit is counted. */
+/** A fleet's status for an issue: at most 60,000 bytes. Dangerous drift has room first; what does not fit is counted. */
 export function statusMarkdown(status: FleetStatus): string {
   const { summary, sections } = toldStatus(status);
-  const lines = [
+  const head = [
     "<!-- email-security-fleet-status -->",
     ...summary.flatMap((one) => [escapeMarkdown(one), ""]),
-  ];
-  let room = ROOM;
-  for (const { title, points, more } of sections) {
-    lines.push(`### ${escapeMarkdown(title)}`, "");
-    let left = more;
-    for (const { head, facts } of points) {
-      const told = [`- ${escapeMarkdown(head)}`, ...facts.map((fact) => `  - ${escapeMarkdown(fact)}`)];
-      room -= Buffer.byteLength(told.join("\n")) + 1;
-      if (room > 0) lines.push(...told);
-      else left += 1;
-    }
-    if (left > 0) lines.push(`- … and ${left} more`);
-    lines.push("");
+  ].join("\n");
+  const texts = new Map<ToldSection, string>();
+  let room = ROOM - bytesOf(head);
+  for (const section of sections.toSorted((one, other) => hasDanger(other) - hasDanger(one))) {
+    const others = sections.length - texts.size - 1;
+    const text = sectionMarkdown(section, room - others * RESERVE);
+    texts.set(section, text);
+    room -= bytesOf(text);
   }
-  return `${lines.join("\n").trimEnd()}\n`;
+  return `${[head, ...sections.map((section) => texts.get(section) ?? "")].join("\n").trimEnd()}\n`;
+}
+
+function hasDanger({ points }: ToldSection): number {
+  return Number(points.some(({ transition }) => transition !== undefined && isDangerous(transition)));
+}
+
+function sectionMarkdown({ title, points, hidden }: ToldSection, room: number): string {
+  let left = hidden;
+  const text = filled(
+    `### ${escapeMarkdown(title)}\n\n`,
+    [
+      points.map((point) => () => pointMarkdown(point)),
+      points.map(
+        ({ head }) =>
+          () =>
+            lineMarkdown(head),
+      ),
+    ],
+    room - MORE,
+    (rest) => {
+      left = [...points.slice(-rest), ...hidden];
+      return "";
+    },
+  );
+  const more = left.length === 0 ? "" : `- … and ${hiddenText(left)}; \`--json\` holds all of them\n`;
+  return `${text.trimEnd()}\n${more}`;
+}
+
+/** What telling the rest takes, at most. */
+const MORE = 300;
+
+function pointMarkdown({ head, facts }: ToldPoint): string {
+  return [lineMarkdown(head), ...facts.map((fact) => `  - ${escapeMarkdown(fact)}\n`)].join("");
+}
+
+function lineMarkdown(head: string): string {
+  return `- ${escapeMarkdown(head)}\n`;
 }

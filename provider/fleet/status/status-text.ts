@@ -1,7 +1,7 @@
 import { wrapTo } from "../../plan/render/columns";
 import { harmless, printable } from "../../settings/text";
 import type { FleetStatus } from "./fleet-status";
-import { toldStatus } from "./told-status";
+import { hiddenText, toldStatus } from "./told-status";
 
 const NARROWEST = 40;
 const WIDEST = 100;
@@ -21,14 +21,14 @@ export function statusText(status: FleetStatus, columns = 80): string {
   };
   const { summary, sections } = toldStatus(status);
   for (const sentence of summary) say(0, sentence);
-  for (const { title, points, more } of sections) {
+  for (const { title, points, hidden } of sections) {
     lines.push("");
     say(0, `${title}:`);
     for (const { head, facts } of points) {
       say(2, head);
       for (const fact of facts) say(6, fact);
     }
-    if (more > 0) say(2, `and ${more} more, which --json tells`);
+    if (hidden.length > 0) say(2, `and ${hiddenText(hidden)}; --json holds all of them`);
   }
   return harmless(`${lines.join("\n")}\n`);
 }

@@ -1,5 +1,6 @@
-import { counted, minute, onOneLine } from "../../plan/render/words";
+import { counted, minute, number, onOneLine } from "../../plan/render/words";
 import { sameComment } from "../../resources/lifecycle/comparable";
+import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
@@ -12,7 +13,7 @@ import {
   STANDINGS,
   type TenantStatus,
 } from "./fleet-status";
-import { type DifferenceGroup, groupedDifferences } from "./grouped-differences";
+import { type DifferenceGroup, differenceTransition, groupedDifferences } from "./grouped-differences";
 
 /** What is told of a fleet to people, in whatever format: printable sentences. */
 export interface ToldStatus {
@@ -25,8 +26,8 @@ export interface ToldSection {
   /** The same without how many there are. */
   readonly name: string;
   readonly points: readonly ToldPoint[];
-  /** How many points are left out. */
-  readonly more: number;
+  /** What is left out: none of it is more dangerous than what is told. */
+  readonly hidden: readonly ToldPoint[];
 }
 
 export interface ToldPoint {
@@ -34,14 +35,18 @@ export interface ToldPoint {
   readonly facts: readonly string[];
   /** The names of the tenants that it is of. */
   readonly tenants: readonly string[];
+  /** What became of the entry, of what has drifted or is behind. */
+  readonly transition?: Transition;
   /** The same for who shows the tenants by itself. */
   readonly own: { readonly head: string; readonly facts: readonly string[] };
 }
 
 /** So many points of a section are told. */
 const POINTS = 30;
-/** So many tenants of a point are named. */
-export const NAMED = 8;
+/** So many tenants are named of what their files have in common; it is in the files that it is dealt with. */
+const NAMED = 8;
+/** So many tenants are named of what is to be dealt with in each of them. */
+export const NAMED_TO_ACT = 100;
 
 /** What people are told: the same of several tenants once. */
 export function toldStatus(status: FleetStatus): ToldStatus {
@@ -68,7 +73,10 @@ export function toldStatus(status: FleetStatus): ToldStatus {
     ),
     section(
       `Ended, and still in the files (${over.length})`,
-      over.map((one) => endPoint(one, status)),
+      sortByDanger(over, endTransition).map((one) => ({
+        ...endPoint(one, status),
+        transition: endTransition(one),
+      })),
     ),
     section(
       `To be reviewed (${status.reviews.length})`,
@@ -88,6 +96,11 @@ export function toldStatus(status: FleetStatus): ToldStatus {
   };
 }
 
+/** Returns what something is whose last day is past, and that a tenant may hold still. */
+function endTransition({ list }: FleetEnd): Transition {
+  return { to: list, isLingering: true };
+}
+
 /** Without a journal, nobody can say whether the tenant or its files were changed. */
 function driftTitle({ isJournalRead }: FleetStatus): string {
   return isJournalRead ? "Drifted" : "Not as their files declare";
@@ -95,7 +108,13 @@ function driftTitle({ isJournalRead }: FleetStatus): string {
 
 function section(title: string, points: readonly ToldPoint[]): ToldSection {
   const name = title.replace(/ \(\d[^()]*\)$/, "");
-  return { title, name, points: points.slice(0, POINTS), more: Math.max(0, points.length - POINTS) };
+  return { title, name, points: points.slice(0, POINTS), hidden: points.slice(POINTS) };
+}
+
+/** Counts points that are left out, and names what of it is dangerous. */
+export function hiddenText(hidden: readonly ToldPoint[]): string {
+  const transitions = hidden.flatMap(({ transition }) => (transition === undefined ? [] : [transition]));
+  return transitions.length > 0 ? describeHidden(transitions) : `${number(hidden.length)} more`;
 }
 
 const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
@@ -143,7 +162,9 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     const names = some.map(({ tenant }) => tenant.name);
     const word = STANDING_WORDS[first.tenant.standing];
     const facts = [`${excerpt(first.message, 500)} [${first.code}]`];
-    return [{ head: `${namesOf(names)}: ${word}`, facts, tenants: names, own: { head: word, facts } }];
+    return [
+      { head: `${namesOf(names, NAMED_TO_ACT)}: ${word}`, facts, tenants: names, own: { head: word, facts } },
+    ];
   });
 }
 
@@ -158,7 +179,9 @@ function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     const names = some.map(({ name }) => name);
     const own = `since ${minute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
     const facts = [excerpt(onOneLine(reason), 500), SKIP_ENDS];
-    return [{ head: `${namesOf(names)}, ${own}`, facts, tenants: names, own: { head: own, facts } }];
+    return [
+      { head: `${namesOf(names, NAMED_TO_ACT)}, ${own}`, facts, tenants: names, own: { head: own, facts } },
+    ];
   });
 }
 
@@ -173,8 +196,9 @@ function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoin
     const names = members.map(({ tenant }) => tenant.name);
     return {
       head: `${own.head}, ${counted(names.length, "tenant")}`,
-      facts: [inTenants(names, status), ...own.facts],
+      facts: [inTenants(names, status, which === "drift" ? NAMED_TO_ACT : NAMED), ...own.facts],
       tenants: names,
+      transition: differenceTransition(difference, which),
       own,
     };
   });
@@ -264,7 +288,13 @@ function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
     const head = `${excerpt(id)} (${some[0]?.rolloutState})`;
     return {
       head: `${head}, ${counted(some.length, "tenant")}`,
-      facts: [...waves].map(([what, members]) => `${what}: ${namesOf(members.map(({ name }) => name))}`),
+      facts: [...waves].map(
+        ([what, members]) =>
+          `${what}: ${namesOf(
+            members.map(({ name }) => name),
+            NAMED_TO_ACT,
+          )}`,
+      ),
       tenants: some.map(({ name }) => name),
       own: { head, facts: [...waves.keys()] },
     };
@@ -296,18 +326,18 @@ function findingPoint({ code, message, place, tenants }: FleetFinding, status: F
 }
 
 /** Few are named; all of many are told as that. */
-function inTenants(names: readonly string[], { tenants }: FleetStatus): string {
+function inTenants(names: readonly string[], { tenants }: FleetStatus, most = NAMED): string {
   return names.length > NAMED && names.length === tenants.length
     ? `in all ${names.length}`
-    : `in ${namesOf(names)}`;
+    : `in ${namesOf(names, most)}`;
 }
 
-function namesOf(names: readonly string[]): string {
-  const more = names.length - NAMED;
+function namesOf(names: readonly string[], most: number): string {
+  const more = names.length - most;
   return `${names
-    .slice(0, NAMED)
+    .slice(0, most)
     .map((name) => excerpt(name))
-    .join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+    .join(", ")}${more > 0 ? ` and ${more} more, which --json names` : ""}`;
 }
 
 function lineOf({ file, line }: FleetLine): string {

@@ -141,7 +141,7 @@ describe("notices of a fleet", () => {
       [["drift", "acme"]],
     ]);
     expect(notices[0]?.map(({ summary }) => summary)).toEqual([
-      "New drift in 1 tenant: 1 difference, 1 of them risky. Drifted in all: 1 of 2 tenants.",
+      "New drift in 1 tenant: 1 difference, 1 of them risky. Among the differences: 1 new allow. Drifted in all: 1 of 2 tenants.",
       "1 entry of 2 tenants ends until 2026-12-23, the first on 2026-11-30.",
     ]);
     // What comes back is told as what it is on its day.

@@ -39,16 +39,17 @@ const added = (value: string, there: FleetDifference["there"], more: Partial<Fle
 const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
   statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
 
-it("tells the same drift of forty tenants once, with who made it and from when to when", () => {
-  const status = numbered(41, (at) =>
-    at === 40
+it("tells the same drift of many tenants once, and names a hundred of them, with who made it and from when to when", () => {
+  const status = numbered(151, (at) =>
+    at === 150
       ? []
       : [added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
   );
-  expect(statusText(status)).toContain(`Drifted (40 tenants):
-  added allow evil.example, 40 tenants
-      in t0, t1, t2, t3, t4, t5, t6, t7 and 32 more
-      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
+  const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
+  const text = statusText(status);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --json names made by`);
+  expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
+  expect(text).toContain(`      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
   expect(statusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
 });
@@ -79,10 +80,58 @@ it("tells thirty points of a section, and how many more there are, in 80 columns
   const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
   const text = statusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
-  expect(text).toContain("and 470 more, which --json tells");
+  expect(text).toContain("and 470 more, among them 470 new allows; --json holds all of them");
   const markdown = statusMarkdown(status);
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
-  expect(markdown).toContain("- … and 470 more");
+  expect(markdown).toMatch(/^- … and 4\d\d more, among them 4\d\d new allows; `--json` holds all of them$/m);
+});
+
+it("tells dangerous drift of one tenant before what all have, and names its tenant first", () => {
+  const turned: FleetDifference = {
+    what: "changed",
+    list: "allow",
+    value: "turned.example",
+    there: { list: "allow" },
+    declared: { list: "deny" },
+  };
+  const gone: FleetDifference = {
+    what: "missing",
+    list: "deny",
+    value: "gone.example",
+    declared: { list: "deny" },
+  };
+  const status = numbered(40, (at) => [
+    ...Array.from({ length: 60 }, (_, index) =>
+      added(`a${index}.example`, { list: "deny", comment: "c".repeat(300) }, { list: "deny" }),
+    ),
+    ...(at === 39 ? [gone, turned] : []),
+  ]);
+  const broken = { error: { code: "Error", message: "x".repeat(500) }, drift: [] };
+  const failing = status.tenants.map((one, at) => ({
+    ...one,
+    ...broken,
+    name: `${"failing".repeat(10)}${at}`,
+    error: { ...broken.error, code: `Error${at}` },
+  }));
+  const groups = groupedDifferences(status, "drift");
+  expect(
+    groups.slice(0, 3).map(({ difference, members }) => [difference.value, members[0]?.tenant.name]),
+  ).toEqual([
+    ["turned.example", "t39"],
+    ["gone.example", "t39"],
+    ["a0.example", "t39"],
+  ]);
+  const text = statusText(status);
+  expect(text.indexOf("changed allow turned.example, 1 tenant\n      in t39\n")).toBeGreaterThan(0);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    "and 32 more, none of them a new allow, a removed deny or a removed VIP; --json holds all of them",
+  );
+  const markdown = statusMarkdown({ ...status, tenants: [...failing, ...status.tenants] });
+  expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
+  expect(markdown).toMatch(
+    /### Drifted[^\n]*\n\n- changed allow `turned\.example`, 1 tenant\n {2}- in `t39`\n/,
+  );
+  expect(markdown).toContain("### Not read (40 tenants)");
 });
 
 it("prints what came from outside as nothing but text", () => {
@@ -136,7 +185,7 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
   );
   const text = statusText(status);
   expect(text).toContain(
-    "Skipped by rollouts (35 tenants):\n  t0, t2, t4, t6, t8, t10, t12, t14 and 10 more,",
+    "Skipped by rollouts (35 tenants):\n  t0, t2, t4, t6, t8, t10, t12, t14, t16, t18, t20, t22, t24, t26, t28,",
   );
   expect(text.match(/its key is refused/g)).toHaveLength(1);
   expect(text).toMatch(

@@ -4,7 +4,7 @@ import { type Html, html } from "../../../plan/render/html-text";
 import { counted, minute, number } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
 import type { FleetStanding, FleetStatus } from "../../status/fleet-status";
-import { NAMED, type ToldPoint, type ToldSection } from "../../status/told-status";
+import { hiddenText, NAMED_TO_ACT, type ToldPoint, type ToldSection } from "../../status/told-status";
 import { tenantPage } from "../paths";
 
 /** What all pages of a site share. Addresses are relative to the site. */
@@ -72,43 +72,42 @@ export function standingHtml(standing: FleetStanding): Html {
 
 /** What is told to people, as text and Markdown have it too, with the tenants that it is of. */
 export function sectionHtml(
-  { title, points, more }: ToldSection,
+  { title, points, hidden }: ToldSection,
   { tenants: all }: FleetStatus,
   most = points.length,
 ): Html {
-  return pointsHtml(title, points, more, most, ({ tenants }) =>
-    tenants.length === all.length && all.length > NAMED
+  return pointsHtml(title, points.slice(0, most), [...points.slice(most), ...hidden], ({ tenants }) =>
+    tenants.length === all.length && all.length > MANY
       ? html`<p>in all ${number(all.length)} tenants</p>`
       : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
-          .slice(0, NAMED)
+          .slice(0, NAMED_TO_ACT)
           .map(
             (name, index) =>
               html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
-          )}${tenants.length > NAMED ? ` and ${number(tenants.length - NAMED)} more` : ""}</p>`,
+          )}${tenants.length > NAMED_TO_ACT ? ` and ${number(tenants.length - NAMED_TO_ACT)} more` : ""}</p>`,
   );
 }
 
+/** All of so many tenants are told as that, without their names. */
+const MANY = 8;
+
 /** The same on the page of the one tenant that it is of. */
-export function ownSectionHtml({ name, points, more }: ToldSection): Html {
-  return pointsHtml(name, points, more, points.length, () => undefined);
+export function ownSectionHtml({ name, points, hidden }: ToldSection): Html {
+  return pointsHtml(name, points, hidden, () => undefined);
 }
 
 function pointsHtml(
   title: string,
   points: readonly ToldPoint[],
-  more: number,
-  most: number,
+  hidden: readonly ToldPoint[],
   where: (point: ToldPoint) => Html | undefined,
 ): Html {
-  const left = points.length + more - Math.min(most, points.length);
-  return html`<section><h2>${title}</h2><ul class="points">${points
-    .slice(0, most)
-    .map(
-      (point) =>
-        html`<li><b><bdi>${excerpt(point.own.head, LONGEST)}</bdi></b>${point.own.facts.map(
-          (fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`,
-        )}${where(point)}</li>`,
-    )}${left > 0 ? html`<li class="rest">and ${number(left)} more</li>` : ""}</ul></section>
+  return html`<section><h2>${title}</h2><ul class="points">${points.map(
+    (point) =>
+      html`<li><b><bdi>${excerpt(point.own.head, LONGEST)}</bdi></b>${point.own.facts.map(
+        (fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`,
+      )}${where(point)}</li>`,
+  )}${hidden.length > 0 ? html`<li class="rest">and ${hiddenText(hidden)}</li>` : ""}</ul></section>
 `;
 }
 

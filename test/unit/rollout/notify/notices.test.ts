@@ -80,6 +80,26 @@ describe("notices of a rollout", () => {
     expect(NOTICE.parse(holding[0]?.body).changes).toHaveLength(20);
   });
 
+  it("hold the most dangerous changes first, whichever tenant has them, and count them by kind", async () => {
+    await using hook = await startHook();
+    const { after } = playRollout({ tenants: 6, changes: 30 });
+    const turned = { sign: "change", kind: "entry", list: "deny → allow", value: "turned.example" } as const;
+    const tenants = after.tenants.map((one, at) =>
+      at === after.tenants.length - 1 ? { ...one, changes: [...one.changes.slice(1), turned] } : one,
+    );
+    const notices = new RolloutNotices(
+      { webhook: { changes: true } },
+      { [ADDRESSES.webhook]: hook.url },
+      async () => ({ ...after, tenants }),
+    );
+    notices.happened(FINISHED);
+    await notices.end(never);
+    const notice = NOTICE.parse(JSON.parse(hook.received[0]?.body ?? ""));
+    expect(notice.changes?.[0]).toMatchObject({ list: "deny → allow", value: "turned.example" });
+    expect(notice.changes).toHaveLength(20);
+    expect(notice.summary).toMatch(/ Among the changes: at least 1 deny turned into an allow[^.]*\.$/);
+  });
+
   it("go to whom the file says, of what it says; what stopped for a health check is told to who hears of stops", async () => {
     const unwell = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
     const of = {

@@ -1,0 +1,59 @@
+import { describe, expect, it, test } from "vitest";
+import {
+  rankTenantChange,
+  reportedTransition,
+  sortTenantsByDanger,
+} from "../../../../provider/rollout/report/change-danger";
+import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import type { TenantChange } from "../../../../provider/rollout/report/rollout-report";
+import { playRollout } from "../../../support/rollouts";
+
+const entry = (sign: TenantChange["sign"], list: string, more: Partial<TenantChange> = {}): TenantChange => ({
+  ...{ sign, kind: "entry", list, value: "a.example" },
+  ...more,
+});
+const vip = (sign: TenantChange["sign"]): TenantChange => ({ sign, kind: "vip", value: "ceo@acme.example" });
+
+describe("a change of a report", () => {
+  test.each<[change: TenantChange, from: string | undefined, to: string | undefined, rank: number]>([
+    [entry("change", "deny → allow"), "deny", "allow", 0],
+    [entry("add", "allow"), undefined, "allow", 1],
+    [entry("remove", "deny"), "deny", undefined, 1],
+    [vip("remove"), "vip", undefined, 1],
+    [entry("change", "allow → deny"), "allow", "deny", 3],
+    [entry("change", "allow"), "allow", "allow", 3],
+    [entry("add", "deny"), undefined, "deny", 3],
+    [entry("add", "deny", { alarm: "warning" }), undefined, "deny", 2],
+    [entry("add", "deny", { alarm: "danger" }), undefined, "deny", 0],
+    [vip("add"), undefined, "vip", 3],
+  ])("%j", (change, from, to, rank) => {
+    expect(reportedTransition(change)).toEqual({ from, to });
+    expect(rankTenantChange(change)).toBe(rank);
+  });
+});
+
+it("sorts tenants with the most dangerous changes first, and keeps the order of the others", () => {
+  const { tenants } = playRollout({ tenants: 4 }).before;
+  const [one, two, three, four] = tenants.map((tenant) => ({ ...tenant, changes: [entry("add", "deny")] }));
+  if (!one || !two || !three || !four) throw new Error("There are four tenants.");
+  const worst = { ...three, changes: [entry("add", "deny"), entry("change", "deny → allow")] };
+  expect(sortTenantsByDanger([one, two, worst, { ...four, changes: [] }]).map(({ name }) => name)).toEqual(
+    [three, one, two, four].map(({ name }) => name),
+  );
+});
+
+it("has room for what is dangerous when there is none for what is not", () => {
+  const tally = new ChangeTally(3);
+  const denies = Array.from({ length: 3 }, (_, at) => entry("add", "deny", { value: `a${at}.example` }));
+  tally.add("t0", denies);
+  tally.add("t1", [
+    entry("add", "deny", { value: "b.example" }),
+    entry("add", "allow", { value: "c.example" }),
+  ]);
+  expect(tally.changes.map(({ value }) => value)).toEqual([
+    "c.example",
+    "a0.example",
+    "a1.example",
+    "a2.example",
+  ]);
+});
