@@ -1,6 +1,7 @@
 import type { Desired, KnownLists } from "../plan/desired";
 import type { Observed } from "../plan/observed";
 import type { Guard } from "../plan/plan";
+import { describeHidden } from "../settings/danger";
 import { isUnmanaged, readEntry } from "../settings/keyed-list";
 import { shellWord } from "../settings/shell-word";
 import { findSameTenants, type TenantIdentity } from "../settings/tenant-identity";
@@ -64,7 +65,11 @@ export function renamedTenantGuard(
 ): Guard | undefined {
   if (forgotten.length === 0) return undefined;
   const shown = forgotten.slice(0, SHOWN).join(", ");
-  const more = forgotten.length > SHOWN ? `, and ${forgotten.length - SHOWN} more` : "";
+  const hidden = forgotten.slice(SHOWN).map((text) => ({
+    to: text.startsWith("allow ") ? "allow" : undefined,
+    isLingering: true,
+  }));
+  const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
   return {
     code: "renamed-tenant",

@@ -18,7 +18,7 @@ import type { How } from "./matcher";
 import type { Wanted } from "./wanted";
 
 /** So many tenants of a group are named. */
-const NAMED = 8;
+const NAMED = 100;
 /** So many reasons why something could not be read are told. */
 const UNREAD = 20;
 
@@ -242,7 +242,7 @@ function identityOf({ kind, wanted, how, key, state, declared, ended, there, sta
 function namesOf(tenants: readonly TenantFound[]): string {
   const names = tenants.slice(0, NAMED).map(({ name }) => excerpt(name));
   const more = tenants.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more, which --json names` : ""}`;
 }
 
 function listWord(list: string): string {

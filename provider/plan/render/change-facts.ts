@@ -133,7 +133,9 @@ function peopleWords(people: number, vips: number): string {
 
 /** `35 malicious, 2 spam`; `all malicious` where there is nothing else. */
 function countsWords(counts: readonly Count[], total: number): Words {
-  const shown = counts.slice(0, MOST_COUNTS);
+  // However few are malicious, they are never among the kinds that are only counted.
+  const isWorst = ({ name }: Count): number => Number(counts.length > MOST_COUNTS && name === "malicious");
+  const shown = counts.toSorted((one, other) => isWorst(other) - isWorst(one)).slice(0, MOST_COUNTS);
   const more = counts.length - shown.length;
   const all = shown.map(({ name, count }) =>
     count === total && total > 1 && counts.length === 1

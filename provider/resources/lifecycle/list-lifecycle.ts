@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RawArguments } from "../../settings/arguments";
+import { cutByDanger } from "../../settings/danger";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
 import {
@@ -424,10 +425,17 @@ export function listLifecycle<Inputs extends ListInputs>(
     }
     const { others } = observed;
     const left = notIgnored(others, inputs);
-    const names = Object.entries(left).map(([key, text]) => kind.describe(key, text));
-    if (names.length === 0) return;
+    const found = Object.entries(left);
+    if (found.length === 0) return;
+    const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
+      to: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
+    }));
+    const names = [
+      ...shown.map(([key, text]) => printable(kind.describe(key, text))),
+      ...(more === undefined ? [] : [`… and ${more}`]),
+    ];
     context.say(
-      `Left alone: ${counted(names.length, kind)} that no preview has shown (${fewOf(names)}). A refresh shows them, and the run after it removes what is not declared then.`,
+      `Left alone: ${counted(found.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
     );
   }
 
@@ -533,7 +541,10 @@ function counted(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
 }
 
+/** So many are named. */
+const FEW = 5;
+
 export function fewOf(names: readonly string[], between = ", "): string {
-  const shown = names.slice(0, 5).map(printable).join(between);
-  return names.length > 5 ? `${shown}${between}… and ${names.length - 5} more` : shown;
+  const shown = names.slice(0, FEW).map(printable).join(between);
+  return names.length > FEW ? `${shown}${between}… and ${names.length - FEW} more` : shown;
 }

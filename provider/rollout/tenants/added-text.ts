@@ -1,7 +1,8 @@
 import { lineText } from "../../files/finding";
-import type { Change, Plan } from "../../plan/plan";
+import { type Change, changeTransition, type Plan } from "../../plan/plan";
 import { hanging } from "../../plan/render/columns";
 import { counted, number } from "../../plan/render/words";
+import { cutByDanger, sortByDanger } from "../../settings/danger";
 import { excerpt, harmless, printable } from "../../settings/text";
 import type { AddedTenant } from "./add-tenant";
 import type { PlacedTenant } from "./place-tenant";
@@ -37,7 +38,7 @@ export function addedText(
       : [
           `${number(risky)} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
         ]),
-    ...moved
+    ...sortByDanger(moved, ({ list }) => ({ from: list, to: list === "deny" ? "allow" : "deny" }))
       .slice(0, SHOWN)
       .map(
         ({ list, value, place }) =>
@@ -75,8 +76,11 @@ function firstRollout({ changes, guards }: Plan, baseline: string | undefined): 
 }
 
 function changesOf({ changes }: Plan): string[] {
-  const shown = changes.slice(0, SHOWN).map((change) => `  ${excerpt(lineOf(change), LONGEST)}`);
-  return changes.length > SHOWN ? [...shown, `  … and ${number(changes.length - SHOWN)} more`] : shown;
+  const { shown, more } = cutByDanger(changes, SHOWN, changeTransition);
+  return [
+    ...shown.map((change) => `  ${excerpt(lineOf(change), LONGEST)}`),
+    ...(more === undefined ? [] : [`  … and ${more}`]),
+  ];
 }
 
 const SIGNS: Readonly<Record<Change["sign"], string>> = { add: "+", change: "~", remove: "-" };
