@@ -167,7 +167,7 @@ export const TENANT_ERRORS = {
       "  - deny bad-0002.example",
       "  - deny bad-0003.example",
       "  - deny bad-0004.example",
-      "  … and 54 more",
+      "  … and 54 more, among them 54 removed denies",
       "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
       "If you mean it, write one of these at the list:",
       "  confirmRemovals: 59   lets this one run do it; take it away afterwards.",
