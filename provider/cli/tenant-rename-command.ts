@@ -6,7 +6,7 @@ import { type JournalOptions, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { refuseOpenRolloutsOf } from "./tenant-remove-command";
 import { withHelp } from "./verb-help";
-import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
 interface RenameOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
@@ -41,6 +41,7 @@ export function tenantRenameCommand(): Command {
 
 async function rename(from: string, name: string, options: RenameOptions): Promise<ExitCode> {
   const { withRenamedTenant } = await import("../rollout/tenants/rename-tenant.js");
+  using locks = options.dryRun ? undefined : await lockFiles([options.targets]);
   const renamed = withRenamedTenant(options.targets, from, name);
   await refuseOpenRolloutsOf(renamed, options.database, false);
   for (const line of renamed.kept) console.log(harmless(`${name} keeps ${line}.`));
@@ -49,7 +50,7 @@ async function rename(from: string, name: string, options: RenameOptions): Promi
     body: `It keeps its stack ${renamed.renamed.stack}: what its files no longer declare is still removed.`,
     branch: `tenant-${name}`,
   };
-  const code = await showAndWrite(renamed.files, message, options);
+  const code = await showAndWrite(renamed.files, message, options, { locks });
   if (!options.dryRun) {
     const { targets: file } = options;
     console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
