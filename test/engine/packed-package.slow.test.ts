@@ -20,6 +20,7 @@ import {
   sharedPackage,
   writeProgram,
 } from "../support/packed-package";
+import { runEnvironment } from "../support/run-environment";
 
 const KEY = "sandbox-acme-ci";
 const esm = `
@@ -181,8 +182,7 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     "brings what few programs use only when it is told to, by the very command that it names",
     async () => {
       const environment = {
-        PATH: process.env["PATH"],
-        HOME: process.env["HOME"],
+        ...runEnvironment(),
         EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
         OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
       };

@@ -8,6 +8,7 @@ import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { PULUMI_UNKNOWN } from "../../provider/settings/unknown";
 import { EngineProject } from "../support/engine-project";
 import { PLUGIN } from "../support/provider-process";
+import { runEnvironment } from "../support/run-environment";
 
 /*
  * What Pulumi's engine and its verbs make of the provider protocol beyond creating, changing and deleting: previews that know
@@ -102,7 +103,7 @@ it("a plugin that was started by hand serves one run after the other, and tells 
   const plugin = spawn(process.execPath, [PLUGIN], {
     stdio: ["pipe", "pipe", "inherit"],
     env: {
-      PATH: process.env["PATH"],
+      ...runEnvironment(),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     },

@@ -93,6 +93,7 @@ tenants:
       env: {
         ...engine.environment({ PATH: process.env["PATH"], HOME: this.#folder.path }),
         PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+        PULUMI_HOME: join(folder, ".home"),
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
         ACME_KEY: KEY,
         EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
+import { runEnvironment } from "./run-environment";
 
 /** What a command wrote, and how it ended. */
 export interface CommandOutcome {
@@ -17,7 +18,7 @@ export function emailSecurity(
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: folder,
-      env: { PATH: process.env["PATH"], ...environment },
+      env: { ...runEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let [stdout, stderr] = ["", ""];

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { compiled } from "./compile-cache";
+import { runEnvironment } from "./run-environment";
 
 /** A provider that runs, and listens. */
 export interface RunningProvider {
@@ -75,7 +76,7 @@ async function isFree(host: Child): Promise<boolean> {
 }
 
 function whole(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { PATH: process.env["PATH"], ...compiled(), ...environment };
+  return { ...runEnvironment(), ...compiled(), ...environment };
 }
 
 /** A child process, and what it prints on either stream. */

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { devNull } from "node:os";
+import { runEnvironment } from "./run-environment";
 import { type SettingsFolder, settingsFolder } from "./settings-folder";
 
 /** Settings files with a past: a git repository that nobody's own settings of git reach. */
@@ -25,7 +26,7 @@ export function settingsHistory(): SettingsHistory {
   const git = (...args: string[]): string => {
     const at = new Date(Date.UTC(2026, 9, 1, 8, minutes)).toISOString();
     const env = {
-      PATH: process.env["PATH"],
+      ...runEnvironment(),
       ...GIT_ENVIRONMENT,
       GIT_AUTHOR_DATE: at,
       GIT_COMMITTER_DATE: at,

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
+import { runEnvironment } from "./run-environment";
 
 /** How a command that was started with others ended. */
 export interface EndedCommand {
@@ -23,7 +24,7 @@ export function startCommand(
 ): StartedCommand {
   const child = spawn(process.execPath, [COMMAND, ...args], {
     cwd: directory,
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { ...runEnvironment(), ...environment },
   });
   let stderr = "";
   const waiters: (() => void)[] = [];

@@ -6,6 +6,7 @@ import { barePackage, link } from "../../support/bare-package";
 import { commandLine } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { EmptyFolder } from "../../support/packed-package";
+import { runEnvironment } from "../../support/run-environment";
 
 /* The command where what few programs use is really not installed. */
 
@@ -38,9 +39,10 @@ afterAll(async () => {
 });
 
 async function run(more: Record<string, string>, ...args: string[]) {
-  const { PATH, HOME } = process.env;
   const environment = {
-    ...{ PATH, HOME, NO_COLOR: "1", ...compiled() },
+    ...runEnvironment(),
+    NO_COLOR: "1",
+    ...compiled(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     PULUMI_HOME: join(folder.path, "home"),

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { COMMAND } from "../../support/command-line";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 
 const run = promisify(execFile);
@@ -10,7 +11,7 @@ const run = promisify(execFile);
 async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
   using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const command = `(${writer}) | "$NODE" "$COMMAND" find - --files-only || true`;
-  const env = { PATH: process.env["PATH"], NODE: process.execPath, COMMAND };
+  const env = { ...runEnvironment(), NODE: process.execPath, COMMAND };
   return await run("sh", ["-c", command], { cwd: folder.path, env });
 }
 
@@ -32,7 +33,7 @@ it("reads no more than a list can have", async () => {
 it("a table and a preview come from there as well, however slowly, and no more of them than is bearable", async () => {
   using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
   const env = {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     NODE: process.execPath,
     COMMAND,
     EMAIL_SECURITY_BASE_URL: "http://127.0.0.1:9",

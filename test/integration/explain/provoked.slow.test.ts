@@ -16,6 +16,7 @@ import { laggingLists } from "../../support/lagging-lists";
 import { ManagedResource } from "../../support/managed-resource";
 import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/provoked";
 import { target } from "../../support/rollout-target";
+import { runEnvironment } from "../../support/run-environment";
 import { laterRun, sandboxTenant } from "../../support/sandbox-tenant";
 import { failure } from "../client/service";
 import { listTenant, many } from "../resources/list-tenant";
@@ -46,8 +47,7 @@ beforeEach(() => {
 
 function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return {
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
+    ...runEnvironment(),
     ...compiled(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",

@@ -3,16 +3,17 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 import { atTerminal } from "../../support/terminal";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
-const PATH = { PATH: process.env["PATH"] };
+const ENVIRONMENT = runEnvironment();
 const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
 it("asks in a terminal, question by question, and writes once that is meant", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
-  const asked = atTerminal(folder.path, PATH, "add --no-evidence");
+  const asked = atTerminal(folder.path, ENVIRONMENT, "add --no-evidence");
   await asked.type("Which list?", ENTER);
   // What can't be read is told at once.
   await asked.type("Which domains", `192.0.2.0/24${ENTER}`);
@@ -29,7 +30,7 @@ it("asks in a terminal, question by question, and writes once that is meant", as
   const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 
-  const left = atTerminal(folder.path, PATH, "add --no-evidence");
+  const left = atTerminal(folder.path, ENVIRONMENT, "add --no-evidence");
   await left.type("Which list?", ENTER);
   await left.type("Which domains", CTRL_C);
   const gone = await left.ended;
@@ -40,7 +41,7 @@ it("asks in a terminal, question by question, and writes once that is meant", as
 
 /** A run that is given something on standard input, as fast as it takes it, and for ever where it is a function. */
 async function given(folder: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
-  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: PATH });
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: ENVIRONMENT });
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const) {
     child[name].setEncoding("utf8").on("data", (text: string) => {
@@ -98,7 +99,7 @@ waves: [{ name: all }]
     "b/globex.yaml": "version: 1\ninclude: [../baseline.yaml]\ndeny: [new.example]\n",
     "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
   });
-  const email = commandLine(folder.path, PATH);
+  const email = commandLine(folder.path, ENVIRONMENT);
   const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--no-evidence");
   expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
   const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--no-evidence");
@@ -127,7 +128,7 @@ waves: [{ name: all }]
 `,
     "a/acme.yaml": "version: 1\n",
   });
-  const keys = { ...PATH, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
+  const keys = { ...ENVIRONMENT, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
   const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(
     ...args,
@@ -147,7 +148,7 @@ it("tells nothing of a tenant that is another than that of the files, nor do fin
     "acme.yaml": `version: 1\nownDomains: [acme.example]\nvips: [lena.hartmann@acme.example]\n`,
   });
   const run = commandLine(folder.path, {
-    ...PATH,
+    ...ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
@@ -163,7 +164,7 @@ it("tells nothing of a tenant that is another than that of the files, nor do fin
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
-  const nowhere = await commandLine(folder.path, PATH)("find", value, "--file", "globex.yaml");
+  const nowhere = await commandLine(folder.path, ENVIRONMENT)("find", value, "--file", "globex.yaml");
   expect([nowhere.code, nowhere.stdout]).toEqual([1, expect.stringContaining("declared at globex.yaml:3")]);
   const own = await run("find", value, "--file", "acme.yaml");
   expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
@@ -13,7 +14,7 @@ function repository(): SettingsRepository {
   return settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
 }
 
-const PATH = { PATH: process.env["PATH"] };
+const ENVIRONMENT = runEnvironment();
 
 it("commits the file alone on a branch of its own, pushes it, and tells the page without what opens the remote", async () => {
   using folder = repository();
@@ -25,7 +26,7 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
   folder.write("notes.md", "two\n");
   folder.write("staged.md", "two\n");
   folder.git("add", "staged.md");
-  const email = commandLine(folder.path, PATH);
+  const email = commandLine(folder.path, ENVIRONMENT);
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
   expect(run.stderr).toMatch(
@@ -50,7 +51,7 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
 
 it("leaves all as it was where git can't do it", async () => {
   using folder = repository();
-  const email = commandLine(folder.path, PATH);
+  const email = commandLine(folder.path, ENVIRONMENT);
   folder.program(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
@@ -66,7 +67,7 @@ it("leaves all as it was where git can't do it", async () => {
 
 it("says what the policy wants, and writes nothing of many values when one can't be read", async () => {
   using folder = repository();
-  const email = commandLine(folder.path, PATH);
+  const email = commandLine(folder.path, ENVIRONMENT);
   const policy = await email("add", "deny", "evil.example");
   expect(policy.stderr).toContain('"evil.example" names no ticket');
   expect(policy.stderr).toContain("Give --ticket.");
@@ -91,7 +92,11 @@ it("shows the tenant's mail, and goes on where the service fails", async () => {
   using folder = repository();
   const args = ["add", "deny", "evil.example", "--ticket", "INC-2", "--dry-run"] as const;
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const asked = { ...PATH, EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const asked = {
+    ...ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
   const looked = await commandLine(folder.path, asked)(...args);
   expect(looked.stdout).toMatch(
     /No mail that the service detected came from it in the last 30 days|The service detected something/,
@@ -107,7 +112,11 @@ it("says of what is in the files already what the tenant holds", async () => {
   const settings = "version: 1\ndeny:\n  - auditors.example.org\n  - evil.example\n";
   using folder = settingsRepository({ "settings.yaml": settings });
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const asked = { ...PATH, EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const asked = {
+    ...ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
   const run = await commandLine(folder.path, asked)("add", "deny", "auditors.example.org", "evil.example");
   expect(run.stdout).toMatch(
     /^there already: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,

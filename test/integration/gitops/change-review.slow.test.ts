@@ -4,12 +4,14 @@ import { delimiter } from "node:path";
 import { expect, it, vi } from "vitest";
 import { COMMAND, commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
 
 const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
 function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
   return {
+    ...runEnvironment(),
     PATH: `${repository.at("bin")}${delimiter}${process.env["PATH"]}`,
     EMAIL_SECURITY_API_KEY: "canary-key",
   };

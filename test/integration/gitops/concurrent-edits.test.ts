@@ -12,12 +12,13 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { FileLocks } from "../../../provider/files/file-locks";
 import { commandLine } from "../../support/command-line";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 import { settingsRepository } from "../../support/settings-repository";
 import { runAtOnce, startCommand } from "../../support/started-at-once";
 
 const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
-const PATH = { PATH: process.env["PATH"] };
+const ENVIRONMENT = runEnvironment();
 
 function additions(round: number, args: readonly string[] = []) {
   return ["a", "b", "c"].map((name) => ({
@@ -87,7 +88,7 @@ it("takes over from a process that was killed in the middle of a commit", async 
   using _hook = { [Symbol.dispose]: () => rmSync(folder.at(".git/here"), { force: true }) };
   const next = await commandLine(
     folder.path,
-    PATH,
+    ENVIRONMENT,
   )(...["add", "deny", "two.example", "--no-evidence", "--file", "other.yaml"]);
   expect([next.code, next.stderr]).toEqual([0, "Wrote other.yaml.\n"]);
   expect(existsSync(folder.at(".git/email-security.lock"))).toBe(false);
@@ -107,7 +108,7 @@ it.each(["a file", "a directory"])("leaves %s alone that is read-only", async (w
   const file = folder.at("settings/settings.yaml");
   const [readOnly, mode] = what === "a file" ? [file, 0o444] : [folder.at("settings"), 0o555];
   chmodSync(readOnly, mode);
-  const run = commandLine(folder.path, PATH);
+  const run = commandLine(folder.path, ENVIRONMENT);
   const added = await run("add", "deny", "evil.example", "--no-evidence", "--file", "settings/settings.yaml");
   chmodSync(folder.at("settings"), 0o755);
   expect(added.code).toBe(1);
@@ -121,7 +122,7 @@ it("keeps a file's mode and owner", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   chmodSync(folder.at("settings.yaml"), 0o664);
   const before = statSync(folder.at("settings.yaml"));
-  await commandLine(folder.path, PATH)("add", "deny", "evil.example", "--no-evidence");
+  await commandLine(folder.path, ENVIRONMENT)("add", "deny", "evil.example", "--no-evidence");
   const { mode, uid, gid } = statSync(folder.at("settings.yaml"));
   expect({ mode, uid, gid }).toEqual({ mode: before.mode, uid: before.uid, gid: before.gid });
 });

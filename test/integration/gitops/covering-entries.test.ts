@@ -6,6 +6,7 @@ import type { FindReport } from "../../../provider/gitops/find/found";
 import type { WhyStory } from "../../../provider/gitops/why/story";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { LiteralService } from "../../support/literal-service";
+import { runEnvironment } from "../../support/run-environment";
 
 /*
  * A tenant holds addresses in other forms, ranges and wildcards: what covers a value is named by each command.
@@ -26,7 +27,7 @@ beforeAll(async () => {
     ],
   });
   email = commandLine(folder, {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     HOME: folder,
     EMAIL_SECURITY_BASE_URL: service.url,
     EMAIL_SECURITY_API_KEY: "key",

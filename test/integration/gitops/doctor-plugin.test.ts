@@ -5,6 +5,7 @@ import type { Observation, Patient } from "../../../provider/gitops/doctor/check
 import { pluginChecks } from "../../../provider/gitops/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
 import { EmptyFolder } from "../../support/packed-package";
+import { runEnvironment } from "../../support/run-environment";
 
 const PLUGIN = resolve("provider/dist/plugin");
 const PROGRAM = "pulumi-resource-email-security";
@@ -48,6 +49,7 @@ class Project implements AsyncDisposable {
     const [check] = pluginChecks;
     const patient: Patient = {
       environment: {
+        ...runEnvironment(),
         PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
         PULUMI_HOME: join(this.folder.path, ".pulumi"),
         ...environment,

@@ -9,6 +9,7 @@ import type { Diagnosis } from "../../../provider/gitops/doctor";
 import { Canary } from "../../support/canary";
 import { COMMAND } from "../../support/command-line";
 import { EmptyFolder } from "../../support/packed-package";
+import { runEnvironment } from "../../support/run-environment";
 
 export const KEY = "sandbox-acme-ci";
 export const canary = new Canary();
@@ -35,11 +36,10 @@ export class Examination {
       await mkdir(join(folder.path, path, ".."), { recursive: true });
       await writeFile(join(folder.path, path), text);
     }
-    const { PATH, HOME } = process.env;
     const child = spawn(process.execPath, [COMMAND, "doctor", ...args], {
       cwd: folder.path,
       // Nothing of the developer's own: neither a tenant nor a proxy nor an account.
-      env: { PATH, HOME, PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
+      env: { ...runEnvironment(), PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let stdout = "";

@@ -7,12 +7,11 @@ import { actionlint } from "../../support/actionlint";
 import { commandLine } from "../../support/command-line";
 import { EmptyFolder } from "../../support/packed-package";
 import { GITOPS } from "../../support/pipeline-files";
-
-const { PATH, HOME } = process.env;
+import { runEnvironment } from "../../support/run-environment";
 
 /** The command as it is built, with the template that the package carries. */
 const cliIn = (folder: string, environment: Record<string, string> = {}) =>
-  commandLine(folder, { PATH, HOME, NO_COLOR: "1", ...environment });
+  commandLine(folder, { ...runEnvironment(), NO_COLOR: "1", ...environment });
 
 async function filesIn(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -14,6 +14,7 @@ import type { Change, Plan } from "../../../provider/plan/plan";
 import { readPlanFile } from "../../../provider/resources/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
@@ -502,7 +503,7 @@ describe("a plan with evidence", () => {
     const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
     using folder = settingsFolder({});
     const email = commandLine(folder.at("."), {
-      PATH: process.env["PATH"],
+      ...runEnvironment(),
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
     });

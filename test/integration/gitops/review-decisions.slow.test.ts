@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { settingsFolder } from "../../support/settings-folder";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
@@ -36,7 +37,7 @@ function repository() {
 
 it("records a decision as whom git commits, on a branch of its own where that is asked for", async () => {
   using folder = repository();
-  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
   expect(kept.stderr).toMatch(/^Committed settings\.yaml as \w+ on the new branch email-security\/keep-/);
   expect(kept.code).toBe(0);
@@ -62,7 +63,7 @@ it("records a decision as whom git commits, on a branch of its own where that is
 
 it("leaves what was decided out until it is due again, and tells how it ends by its exit code", async () => {
   using folder = repository();
-  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const review = async (...args: string[]): Promise<[number, string]> => {
     const { code, stdout } = await email("review", "--offline", ...args);
     return [code, stdout.split("\n\n")[0] ?? ""];
@@ -91,7 +92,7 @@ it("does not end as if all were decided where a part of the mail was not read", 
     "settings.yaml": 'version: 1\nlists: { entries: { ignore: ["*"] }, vips: { ignore: ["*"] } }\n',
   });
   const email = commandLine(folder.path, {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
@@ -111,7 +112,7 @@ it("does not end as if all were decided where a part of the mail was not read", 
 
 it("refuses what is no decision, and writes nothing", async () => {
   using folder = repository();
-  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
     [

@@ -5,6 +5,7 @@ import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
 let sandbox: Sandbox;
@@ -169,8 +170,7 @@ it("says what it could not read, and that a file is none", async () => {
 
 function environment(): NodeJS.ProcessEnv {
   return {
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
+    ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   };

@@ -4,6 +4,7 @@ import { whySchema } from "../../../provider/gitops/why/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { GIT_ENVIRONMENT } from "../../support/settings-history";
 import { deniedFlood, HOSTILE } from "../../support/settings-story";
 
@@ -19,7 +20,7 @@ afterAll(async () => {
 it("tells it as JSON and as Markdown too", async () => {
   using folder = deniedFlood();
   const email = commandLine(folder.path, {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -42,7 +43,7 @@ it("tells it as JSON and as Markdown too", async () => {
 
 it("tells what files and git know where the tenant can't be asked, and ends in 2", async () => {
   using folder = deniedFlood();
-  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const email = commandLine(folder.path, { ...runEnvironment(), ...GIT_ENVIRONMENT });
   const alone = await email("why", "flood.example");
   expect(alone.code).toBe(2);
   expect(alone.stdout).toContain("Deny the");
@@ -55,7 +56,7 @@ it("tells what files and git know where the tenant can't be asked, and ends in 2
 it("tells what the mail says of a value that is nowhere", async () => {
   using folder = deniedFlood();
   const email = commandLine(folder.path, {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",

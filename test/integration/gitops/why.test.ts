@@ -5,6 +5,7 @@ import type { WhyStory } from "../../../provider/gitops/why/story";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
+import { runEnvironment } from "../../support/run-environment";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 import { deniedFlood } from "../../support/settings-story";
 
@@ -20,7 +21,7 @@ afterAll(async () => {
 it("tells an entry's story from files, git, the tenant and its mail, and nothing of it does anything", async () => {
   using folder = deniedFlood();
   const environment = {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -46,7 +47,7 @@ it("tells what a tenant holds that no file declares", async () => {
   using folder = deniedFlood();
   const [row] = sandbox.allowDenyEntries("acme");
   const email = commandLine(folder.path, {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     ...GIT_ENVIRONMENT,
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -62,7 +63,7 @@ it("tells what a tenant holds that no file declares", async () => {
 });
 
 const ENTRY = "version: 1\ndeny:\n  - value: evil.example\n    ticket: INC-1\n";
-const OFFLINE = { PATH: process.env["PATH"], ...GIT_ENVIRONMENT, COLUMNS: "200" };
+const OFFLINE = { ...runEnvironment(), ...GIT_ENVIRONMENT, COLUMNS: "200" };
 
 it("names the host's request of a squash commit, and marks what its author typed below as a claim", async () => {
   using folder = settingsHistory();
@@ -85,7 +86,7 @@ it("names who committed what another person wrote, and when", async () => {
   execFileSync("git", ["commit", "--quiet", "--all", "--message=Deny it"], {
     cwd: folder.path,
     env: {
-      PATH: process.env["PATH"],
+      ...runEnvironment(),
       ...GIT_ENVIRONMENT,
       GIT_AUTHOR_DATE: "2026-05-04T08:00:00Z",
       GIT_COMMITTER_DATE: "2026-06-05T09:30:00Z",

@@ -6,6 +6,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { journalAt } from "../../support/bringing-rollout";
 import { commandLine } from "../../support/command-line";
 import { startPostgres } from "../../support/postgres";
+import { runEnvironment } from "../../support/run-environment";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
 it("names the same of a journal in PostgreSQL", async () => {
@@ -38,7 +39,7 @@ it("asks a tenant of the targets file with its own key, and says where there is 
       "acme.yaml": "version: 1\ndeny:\n  - flood.example\n",
     });
     const email = commandLine(folder.path, {
-      PATH: process.env["PATH"],
+      ...runEnvironment(),
       ...GIT_ENVIRONMENT,
       EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
       EMAIL_SECURITY_SERVICES: sandbox.url,

@@ -17,6 +17,7 @@ import { oldRollouts } from "../../../provider/rollout/pruning/what-may-go";
 import { reportOf } from "../../../provider/rollout/report/report-of";
 import { commandLine } from "../../support/command-line";
 import { type Postgres, startPostgres } from "../../support/postgres";
+import { runEnvironment } from "../../support/run-environment";
 import { added, writeRollout } from "../../support/written-rollouts";
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-keeping-"));
@@ -117,7 +118,7 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   const journal = await opened(join(folder, "command.db"));
   const [first, second, waiting] = await written(journal);
   await journal.close();
-  const email = commandLine(folder, { PATH: process.env["PATH"], EMAIL_SECURITY_DATABASE: "command.db" });
+  const email = commandLine(folder, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: "command.db" });
   const history = await email("rollout", "history", "--tenant", "acme");
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);
@@ -159,7 +160,7 @@ it("is told and kept by the command, each verb with its exit code and in plain w
     expect.stringContaining("is there already, and is left as it is"),
   ]);
   const place = await postgres.createDatabase("command");
-  const moved = commandLine(folder, { PATH: process.env["PATH"], EMAIL_SECURITY_DATABASE: place });
+  const moved = commandLine(folder, { ...runEnvironment(), EMAIL_SECURITY_DATABASE: place });
   expect(await moved("rollout", "import", "moved.jsonl")).toMatchObject({
     code: 0,
     stdout: "Imported 3 rollouts.\n",

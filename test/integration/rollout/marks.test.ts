@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import type { Mark } from "../../../provider/rollout/marks/mark";
 import { Marks } from "../../../provider/rollout/marks/marks";
+import { runEnvironment } from "../../support/run-environment";
 
 /*
  * Marks beside the stacks, as the real CLI of Pulumi keeps them.
@@ -27,8 +28,7 @@ const mark = (rollout: string, told: string): Mark => ({
 it("are written whether or not there is one, also where somebody has just taken it away, and read without one's own", async () => {
   using marks = new Marks(
     {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
+      ...runEnvironment(),
       PULUMI_BACKEND_URL: `file://${state}`,
       PULUMI_HOME: join(state, ".home"),
     },

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
+import { runEnvironment } from "../../support/run-environment";
 
 /*
  * What a pull request can write into a targets file, and what a stranger can write into a journal, against the pipeline that
@@ -44,8 +45,7 @@ const targets = (tenants: string, more = ""): void =>
   );
 
 const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
-  PATH: process.env["PATH"],
-  HOME: process.env["HOME"],
+  ...runEnvironment(),
   ...compiled(),
   PULUMI_HOME: join(folder, ".home"),
   PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { exportStack } from "../../../provider/plan/stack-state";
 import { keptMark, type Mark } from "../../../provider/rollout/marks/mark";
 import { Marks } from "../../../provider/rollout/marks/marks";
+import { runEnvironment } from "../../support/run-environment";
 
 /*
  * Stacks at Pulumi's service, which have an organization in their names: the real CLI against as much of a service as it asks.
@@ -71,8 +72,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
   environment = {
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
+    ...runEnvironment(),
     PULUMI_HOME: join(folder, ".home"),
     PULUMI_BACKEND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     PULUMI_ACCESS_TOKEN: "pul-0",

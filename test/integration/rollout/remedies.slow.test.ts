@@ -13,6 +13,7 @@ import { stateBackend } from "../../../provider/rollout/state-backend";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { targetOf } from "../../support/journal-story";
+import { runEnvironment } from "../../support/run-environment";
 
 /*
  * A command that is printed is run, as it is printed, in the state in which it is printed: over a real journal and by the
@@ -283,8 +284,8 @@ function bringStateBack(): void {
 
 function environment(): NodeJS.ProcessEnv {
   return {
+    ...runEnvironment(),
     PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
-    HOME: process.env["HOME"],
     ...compiled(),
     PULUMI_BACKEND_URL: `file://${join(base, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",

@@ -9,6 +9,7 @@ import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { Tenant } from "../../../provider/tenant";
 import { Canary } from "../../support/canary";
 import { EmptyFolder } from "../../support/packed-package";
+import { runEnvironment } from "../../support/run-environment";
 
 const canary = new Canary();
 const { key } = canary;
@@ -108,7 +109,7 @@ test("nothing that holds the key shows it, nor does what is exported", async () 
 
 describe("a process that has the key in its environment", () => {
   const environment = {
-    PATH: process.env["PATH"],
+    ...runEnvironment(),
     EMAIL_SECURITY_BASE_URL: "http://127.0.0.1:9",
     EMAIL_SECURITY_API_KEY: key,
     PULUMI_CONFIG: JSON.stringify({ "email-security:apiKey": key }),

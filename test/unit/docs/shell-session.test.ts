@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ShellSession } from "../../docs/shell-session";
 import { EmptyFolder } from "../../support/packed-package";
+import { runEnvironment } from "../../support/run-environment";
 
 const onLinux = describe.skipIf(process.platform !== "linux");
 
@@ -16,7 +17,7 @@ async function open(): Promise<Opened> {
   const top = await EmptyFolder.create();
   const scratch = join(top.path, "scratch");
   await mkdir(scratch);
-  const session = await ShellSession.start(top.path, scratch, { PATH: process.env["PATH"] });
+  const session = await ShellSession.start(top.path, scratch, { ...runEnvironment() });
   return {
     session,
     async type(text) {

@@ -5,9 +5,10 @@ import { readKey } from "../../../../provider/rollout/targets/read-key";
 import type { KeySource } from "../../../../provider/rollout/targets/target";
 import { LintedFolder } from "../../../support/linted-folder";
 import { target } from "../../../support/rollout-target";
+import { runEnvironment } from "../../../support/run-environment";
 
 const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
-const ENVIRONMENT = { PATH: process.env["PATH"], ACME_API_KEY: "abc-123" };
+const ENVIRONMENT = { ...runEnvironment(), ACME_API_KEY: "abc-123" };
 
 function read(
   key: KeySource,
