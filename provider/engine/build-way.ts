@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { leanEnvironment } from "../machine/child-environment";
 import { writeDynamicProviderLauncher } from "./dynamic-provider-launcher";
@@ -160,9 +160,12 @@ async function build(
 
 /** The version that the built CLI itself names: it runs here, and it is what was asked for. */
 async function verify(command: string, cli: GoProgram, { env, run }: WayContext): Promise<string> {
+  // Pulumi logs each of its commands in its home directory. This one is not the user's.
+  const home = `${command}-home`;
   const result = await run(command, ["version"], {
-    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
+    env: { ...leanEnvironment(env), PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" },
   });
+  rmSync(home, { recursive: true, force: true });
   const version = parseVersion(result.stdout);
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
     throw new WayError(

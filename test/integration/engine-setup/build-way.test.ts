@@ -44,6 +44,15 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
 
+  it("leaves the user's Pulumi home directory alone", async () => {
+    using workshop = new Workshop();
+    fakeGo(workshop);
+    const PULUMI_HOME = join(workshop.folder, ".pulumi");
+    const engine = await ensureEngine({ env: { ...workshop.env, PULUMI_HOME }, only: "build" });
+    expect(existsSync(PULUMI_HOME)).toBe(false);
+    expect(readdirSync(engine.folder)).toHaveLength(3);
+  });
+
   it("keeps the user's proxy, and nothing of Go's settings that would change the program", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);

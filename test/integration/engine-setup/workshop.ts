@@ -37,7 +37,8 @@ export class Workshop implements Disposable {
 /** Whether fake programs can be shell scripts. */
 export const hasShell = process.platform !== "win32";
 
-/** A `go` that says what it is and "compiles" a CLI which is a script; it counts its builds in a file. */
+/** A `go` that says what it is and "compiles" a CLI which is a script; it counts its builds in a file. That CLI logs
+ * in its home directory, as Pulumi's does. */
 export function fakeGo(
   workshop: Workshop,
   options: { release?: string; toolchain?: string; slow?: boolean } = {},
@@ -54,7 +55,7 @@ export function fakeGo(
     echo "$2 CGO_ENABLED=$CGO_ENABLED GOFLAGS=$GOFLAGS GOWORK=$GOWORK GOPROXY=$GOPROXY" >> '${log}'
     echo a >&2
     ${slow ? 'echo half > "$2"; exec sleep 5' : ":"}
-    printf '#!/bin/sh\\necho v3.259.0\\n' > "$2"; chmod +x "$2" ;;
+    printf '#!/bin/sh\\nmkdir -p "$PULUMI_HOME/logs"\\necho v3.259.0\\n' > "$2"; chmod +x "$2" ;;
 esac`,
   );
   return log;
