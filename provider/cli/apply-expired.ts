@@ -9,6 +9,7 @@ import { cutByDanger } from "../settings/danger";
 import { excerpt, harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode } from "./command-line";
+import { fitted } from "./fitted";
 import { defaultFile, type FailOn, failOnGuard, type PlannedOptions, withRefusal } from "./plan-options";
 
 interface Options extends PlannedOptions {
@@ -83,7 +84,7 @@ export async function applyExpired(given: string | undefined, options: Options):
       ? "The tenant held nothing of it any more; the stack knows that now."
       : `Removed, as their last day is past: ${plan.changes.length}`,
   );
-  for (const change of plan.changes) console.log(`  ${lineOf(change, plan.expired)}`);
+  for (const change of plan.changes) console.log(fitted(`  ${lineOf(change, plan.expired)}`));
   console.log(`Digest ${plan.digest}`);
   await sayLeft(made, stack);
   return EXIT.clean;
@@ -143,13 +144,17 @@ async function sayLeft({ kept, pending }: OnlyExpired, stack: string): Promise<v
   const { keptTransition } = await import("../gitops/only-expired.js");
   const { shown, more } = cutByDanger(kept, SHOWN, keptTransition);
   for (const { list = "VIP", key, why } of shown)
-    console.log(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`));
+    console.log(fitted(printable(`Left, though its last day is past: ${list} ${key}: ${why}.`)));
   if (more !== undefined)
-    console.log(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`));
+    console.log(
+      fitted(printable(`… and ${more}; \`email-security plan --all --stack ${stack}\` shows all of them`)),
+    );
   if (pending > 0)
     console.log(
-      printable(
-        `Left as they are: ${pending} other ${pending === 1 ? "change that is" : "changes that are"} pending; \`email-security plan --stack ${stack}\` shows them.`,
+      fitted(
+        printable(
+          `Left as they are: ${pending} other ${pending === 1 ? "change that is" : "changes that are"} pending; \`email-security plan --stack ${stack}\` shows them.`,
+        ),
       ),
     );
 }

@@ -4,6 +4,7 @@ import type { CsvDifference } from "../files/csv-difference";
 import type { Section } from "../files/edit";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { fitted } from "./fitted";
 import { standardInput } from "./standard-input";
 import { withHelp } from "./verb-help";
 import { lockFiles } from "./write-options";
@@ -81,7 +82,7 @@ async function importTable(table: string, { to, ...options }: ImportOptions): Pr
   const lines = [`${options.dryRun ? "Would add" : "Added"} ${rows(added.length)} to ${printable(to)}.`];
   if (present.length > 0) lines.push(`Declared already, as the table has them: ${rows(present.length)}.`);
   if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
-  console.log(lines.join("\n"));
+  console.log(fitted(lines.join("\n")));
   if (different.length === 0) return EXIT.clean;
   console.error(differenceLines(different, to).join("\n"));
   return EXIT.changes;

@@ -8,6 +8,7 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { withHelp } from "./verb-help";
 import { lockFiles } from "./write-options";
 
@@ -140,17 +141,17 @@ async function settingsFiles(
 
     const { files, entries, vips, risky, automatic, left } = exported;
     const stale = there.filter((name) => !files.has(name));
-    console.log(
+    print(
       `Wrote ${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
     );
     if (risky > 0) {
-      console.log(
+      print(
         `${count(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
       );
     }
     tellAutomatic(automatic, "and named in vips.yaml");
-    console.log(
-      `Next: new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} }) in a Pulumi program; its first \`pulumi up\` changes nothing.`,
+    print(
+      `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program; its first \`pulumi up\` changes nothing.`,
     );
     tellLeft(left, "all in the files");
     if (stale.length > 0) {
@@ -210,25 +211,32 @@ async function importFile(
     locks.release();
 
     const what = `${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")}`;
-    console.log(
+    print(
       `Wrote the import of ${what} to ${printable(file)}, as ${count(resources, "resource", "resources")}.`,
     );
     if (risky > 0) {
-      console.log(
+      print(
         `${count(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
       );
     }
     tellAutomatic(automatic, "and not imported");
     tellLeft(left, "none of which the file names");
     console.log(
-      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the arguments of each.)`,
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
+    );
+    print(
+      "and put what that wrote into the program; the next `pulumi up` changes nothing. (Where your Pulumi writes no program, `pulumi stack export` has the arguments of each.)",
     );
   };
 }
 
+function print(text: string): void {
+  console.log(fitted(text));
+}
+
 function tellAutomatic(automatic: number, how: string): void {
   if (automatic === 0) return;
-  console.log(
+  print(
     `${count(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${how}.`,
   );
 }

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { RolloutsTold } from "../rollout/journal/rollouts-told";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { fitted } from "./fitted";
 import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-fleet";
 import { withHelp } from "./verb-help";
 
@@ -66,7 +67,11 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
   if (json !== undefined) writeOutput(json, statusJson(status), "status");
   const size = (bytes / 1_000_000).toFixed(1);
   console.log(
-    harmless(`Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`),
+    fitted(
+      harmless(
+        `Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`,
+      ),
+    ),
   );
   return warnOfUnread(read) ? EXIT.error : EXIT.clean;
 }

@@ -152,7 +152,10 @@ async function heldTo(
   };
 }
 
-/** A finding a line, `file:line:column level: message (code)`, as editors and problem matchers read it; then the counts. */
+/**
+ * A finding a line, `file:line:column level: message (code)`, then the counts. Only a terminal gets broken lines: editors and problem
+ * matchers read whole ones.
+ */
 async function printText({ findings, files, isPartial }: FilesLintResult, more: string): Promise<void> {
   const { placeText } = await import("../files/finding.js");
   const styled = (style: Style, text: string): string => styleText(style, text, { stream: process.stdout });
@@ -163,7 +166,8 @@ async function printText({ findings, files, isPartial }: FilesLintResult, more: 
   const { error, warning, note } = counted(findings);
   const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
   const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
-  process.stdout.write(fitted(`${[...lines, summary].join("\n")}\n`));
+  const text = `${[...lines, summary].join("\n")}\n`;
+  process.stdout.write(process.stdout.isTTY ? fitted(text) : text);
 }
 
 type Style = Parameters<typeof styleText>[0];

@@ -6,6 +6,7 @@ import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
 import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -66,7 +67,7 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   const { isStale } = await import("../gitops/write-change.js");
   if (removed.files.some(isStale)) removed = await withoutTenant(options.targets, name, today);
   const told = isGoing ? [] : await toldOfStack(removed);
-  for (const line of [...removed.told, ...told]) console.log(harmless(line));
+  for (const line of [...removed.told, ...told]) console.log(fitted(harmless(line)));
   const message = {
     title: `Take out the tenant ${name}`,
     body: "What it holds at the service stays as it is, and so does its stack.",
@@ -107,11 +108,13 @@ async function letStackGo(
   const log = (line: string): void => console.error(harmless(line));
   const work = async (going: GoingStack): Promise<ExitCode> => {
     if (!going.isThere) {
-      console.log(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`));
+      console.log(
+        fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
+      );
       return isMeant ? EXIT.clean : only();
     }
     if (!destroy) {
-      console.log(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`));
+      console.log(fitted(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`)));
       if (!isMeant) return only();
       await removeStack(going, true);
       return EXIT.clean;
@@ -164,7 +167,9 @@ async function letStackGo(
     }
     await removeStack(going, false);
     console.log(
-      harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+      fitted(
+        harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+      ),
     );
     return EXIT.clean;
   };

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { shellWord } from "../settings/shell-word";
 import { harmless } from "../settings/text";
 import { type ExitCode, programName, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { type JournalOptions, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { refuseOpenRolloutsOf } from "./tenant-remove-command";
@@ -44,7 +45,7 @@ async function rename(from: string, name: string, options: RenameOptions): Promi
   using locks = options.dryRun ? undefined : await lockFiles([options.targets]);
   const renamed = withRenamedTenant(options.targets, from, name);
   await refuseOpenRolloutsOf(renamed, options.database, false);
-  for (const line of renamed.kept) console.log(harmless(`${name} keeps ${line}.`));
+  for (const line of renamed.kept) console.log(fitted(harmless(`${name} keeps ${line}.`)));
   const message = {
     title: `Rename the tenant ${from} to ${name}`,
     body: `It keeps its stack ${renamed.renamed.stack}: what its files no longer declare is still removed.`,

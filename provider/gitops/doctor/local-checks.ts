@@ -88,7 +88,7 @@ function told({ version, source, folder }: Engine): Observation {
   return {
     ...found,
     found: `${found.found}, in ${printable(folder)}`,
-    advice: `It is not on PATH. To type \`pulumi\` yourself: ${putOnPath(folder)}`,
+    advice: `It is not on PATH. To type \`pulumi\` yourself:\n${putOnPath(folder)}`,
   };
 }
 

@@ -32,7 +32,8 @@ export function fitTo(text: string, columns: number): string {
 }
 
 /**
- * A text in lines of so many columns. Breaks at spaces only, so that every value can be found and copied.
+ * A text in lines of so many columns. Breaks only at spaces outside of backticks, so that every value and command can be found
+ * and copied.
  *
  * @param columnsIn how many columns a word takes.
  */
@@ -40,7 +41,7 @@ export function wrapTo(text: string, width: number, columnsIn = columnsOf): stri
   const lines: string[] = [];
   let line = "";
   let used = 0;
-  for (const word of text.split(" ")) {
+  for (const word of wordsIn(text)) {
     const columns = columnsIn(word);
     if (used > 0 && used + 1 + columns > width) {
       lines.push(line);
@@ -53,6 +54,15 @@ export function wrapTo(text: string, width: number, columnsIn = columnsOf): stri
   }
   return [...lines, line];
 }
+
+/** The words between spaces; a command in backticks is one word. */
+function wordsIn(text: string): string[] {
+  const held = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) => command.replaceAll(" ", HELD));
+  return held.split(" ").map((word) => word.replaceAll(HELD, " "));
+}
+
+/** Stands for a space. Printable text holds no control character. */
+const HELD = "\0";
 
 const NARROWEST = 40;
 const WIDEST = 100;

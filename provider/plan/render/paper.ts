@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { excerpt, harmless, printable } from "../../settings/text";
-import { wrapTo } from "./columns";
+import { columnsOf, wrapTo } from "./columns";
 import { onOneLine, type Words } from "./words";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -45,16 +45,20 @@ export class Paper {
   ): void {
     const column = indent + labelWidth + 2;
     const [first = "", ...rest] = wrapped(words, this.#width - column);
-    const before = `${" ".repeat(indent)}${this.#styled(style, label.padEnd(labelWidth))}  `;
-    this.#lines.push(`${before}${first}`);
+    const before = " ".repeat(indent);
+    if (label !== "" && column + columnsOf(first) > this.#width) {
+      // The first word has a line of its own.
+      this.#lines.push(`${before}${this.#styled(style, label)}`, `${" ".repeat(column)}${first}`);
+    } else this.#lines.push(`${before}${this.#styled(style, label.padEnd(labelWidth))}  ${first}`);
     for (const line of rest) this.#lines.push(`${" ".repeat(column)}${line}`);
   }
 
-  /** On one line, whatever the width, so that `grep` finds it. */
+  /** Words behind a mark; what does not fit on its line follows two columns deeper. */
   marked(mark: string, words: Words, { indent = 0, style = [] }: Omit<Labelling, "labelWidth"> = {}): void {
-    this.#lines.push(
-      `${" ".repeat(indent)}${this.#styled(styles("bold", style), mark)} ${printable(plain(words))}`,
-    );
+    const [first = "", ...rest] = wrapped([`${mark} `, ...words], this.#width - indent - 2);
+    const before = " ".repeat(indent);
+    this.#lines.push(`${before}${this.#styled(styles("bold", style), mark)}${first.slice(mark.length)}`);
+    for (const line of rest) this.#lines.push(`${before}  ${line}`);
   }
 
   /** A message of several lines, each as it is. */

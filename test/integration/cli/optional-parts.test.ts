@@ -86,7 +86,10 @@ it("email-security doctor says what is not there, which is a fault only where so
     run({ ...POSTGRES, ...TELEMETRY }, "doctor"),
   ]);
   const lines = (output: string) =>
-    output.split("\n").filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
+    output
+      .replace(/\n {23}/g, " ")
+      .split("\n")
+      .filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
   expect(lines(calm)).toEqual([
     '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
     '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.10.0" "@opentelemetry/sdk-node@^0.301.0"`',

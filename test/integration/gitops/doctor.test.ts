@@ -77,7 +77,8 @@ describe("email-security doctor", () => {
     expect(code).toBe(1);
     const [told = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
     expect(told.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
-      'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml doesn\'t say where it is',
+      'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml',
+      "doesn't say where it is",
       "                     → Add to Pulumi.yaml:",
       "plugins:",
       "  providers:",

@@ -179,7 +179,7 @@ describe("email-security export", () => {
       "settings.yaml",
       "vips.yaml",
     ]);
-    expect(stdout).toContain(
+    expect(stdout.replace(/\n {2}/g, " ")).toContain(
       `Wrote ${unique.length.toLocaleString("en")} allow/deny entries and 1 VIP to ${folder}: settings.yaml, vips.yaml`,
     );
     expect(stdout).toContain("1 entry is risky");
@@ -418,7 +418,7 @@ describe("email-security export --pulumi-import", () => {
     await using tenant = await sandboxTenant({ scenario: scenarioWith(entries) });
     const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
     expect(tenant.trace()).toHaveLength(3);
-    expect([code, stdout]).toEqual([
+    expect([code, stdout.replace(/(VIP to)\n {2}/, "$1 ")]).toEqual([
       0,
       `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
 1 entry is risky, and will be imported as to be reviewed: look for acceptRisk.
@@ -432,7 +432,9 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   pulumi import --file "${file()}" --out imported.txt
 
-and put what that wrote into the program; the next \`pulumi up\` changes nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the arguments of each.)
+and put what that wrote into the program; the next \`pulumi up\` changes
+  nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the
+  arguments of each.)
 `,
     ]);
     expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
@@ -462,7 +464,7 @@ and put what that wrote into the program; the next \`pulumi up\` changes nothing
       0,
       ["AllowDenyList allow-deny-list allow-deny-list", "VipList vip-list vip-list"],
     ]);
-    expect(stdout).toContain(
+    expect(stdout.replace(/\n {2}/g, " ")).toContain(
       `Wrote the import of 1 allow/deny entry and 1 VIP to ${file()}, as 2 resources.`,
     );
     expect(Object.keys(texts()).sort()).toEqual([

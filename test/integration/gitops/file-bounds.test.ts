@@ -112,7 +112,7 @@ describe("what is no plain file", () => {
     expect(doctor.code).toBe(1);
     // The engine would wait for who writes into the pipe.
     expect(doctor.stdout).toMatch(
-      /^- +backend +Pulumi would read the project's file, which is no plain file$/m,
+      /^- +backend +Pulumi would read the project's file, which is no plain\n +file$/m,
     );
   });
 });

@@ -16,7 +16,20 @@ it("breaks lines for a terminal at spaces, two columns deeper, and counts no col
   );
 });
 
-it("leaves lines whole for who is no terminal", () => {
-  expect(fitted(TEXT, { columns: 80 })).toBe(TEXT);
-  expect(fitted(TEXT, { isTTY: true })).toBe(TEXT);
+it("breaks lines at 80 columns for a file or a pipe", () => {
+  const lines = fitted(`one ${"word ".repeat(20).trim()}`, {}).split("\n");
+  expect(lines.map((line) => line.length)).toEqual([78, 26]);
+});
+
+it("keeps a command in backticks on one line", () => {
+  const command = `\`email-security add deny ${"x".repeat(70)}.example --pr\``;
+  expect(fitted(`Run ${command} or \`don't.`, {}).split("\n")).toEqual([
+    "Run",
+    `  ${command}`,
+    "  or `don't.",
+  ]);
+});
+
+it("keeps what a pipeline would read as a command at the start of a line", () => {
+  expect(fitted(`${"x".repeat(78)} ::error::y`, {})).toBe(`${"x".repeat(78)}\n  \\u{3a}:error::y`);
 });

@@ -112,7 +112,7 @@ test("tells which address is sent whose keys from where, and of those that are a
       "",
       ...[0, 1, 2, 3].map(
         (number) =>
-          `  · https://mail-security-${number}.example is sent the keys of 250 tenants, from the environment variable {NAME}_KEY`,
+          `  · https://mail-security-${number}.example is sent the keys of 250 tenants, from the\n    environment variable {NAME}_KEY`,
       ),
       "\n",
     ].join("\n"),

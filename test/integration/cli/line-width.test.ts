@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { columnsOf } from "../../../provider/plan/render/columns";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+
+/* The text of the commands fits a terminal of 80 columns, whatever the values, names and comments of a tenant. */
+
+const label = (letter: string): string => letter.repeat(60);
+const domain = (letter: string): string => `${label(letter)}.${label(letter)}.${label(letter)}.example`;
+const mailbox = (letter: string): string => `${label(letter)}@${domain(letter)}`;
+const COMMENT = `Seen in the campaign of ${"many small words ".repeat(8)}https://tickets.example/${"1".repeat(90)} as well`;
+const DIRECTORY = `settings/${"a-long-directory-name-".repeat(4)}`;
+const TENANT = `${"long-tenant-name-".repeat(3)}x`;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const soon = new Date(Date.now() + 10 * DAY_MS).toISOString().slice(0, 10);
+
+let sandbox: Sandbox;
+let folder: SettingsFolder;
+
+beforeAll(async () => {
+  const people = Array.from({ length: 3 }, (_, at) => ({
+    email: `${label("abc".charAt(at))}@${label("m")}.acme.example`,
+    fullName: `Augusta ${"Wilhelmina ".repeat(9)}Smith`,
+    jobTitle: "Chief Executive Officer",
+    department: "Board",
+  }));
+  const clicked = (list: "allow" | "deny", value: string) => ({
+    ...clickedEntry(list, value, COMMENT),
+    createdBy: `Dana ${"Margarethe ".repeat(9)}Reyes (console)`,
+  });
+  sandbox = await startSandbox({
+    scenario: {
+      name: "long",
+      tenants: [
+        {
+          ...tenantWith("acme", [
+            clicked("allow", domain("d")),
+            clicked("deny", domain("e")),
+            clicked("allow", domain("f")),
+            clicked("deny", mailbox("g")),
+          ]),
+          employees: people,
+          threats: 200,
+          manualVips: [
+            {
+              email: `${label("v")}@acme.example`,
+              comment: COMMENT,
+              addedBy: "Dana Reyes (console)",
+              dateAdded: "2026-11-02T09:00:00Z",
+            },
+          ],
+        },
+      ],
+    },
+  });
+  folder = settingsFolder({
+    "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: ACME_KEY }
+tenants:
+  acme: { settings: settings/acme.yaml }
+  ${TENANT}: { key: { environment: OTHER_KEY }, settings: settings/other.yaml }
+waves: [{ name: all }]
+`,
+    "settings/other.yaml": "version: 1\n",
+    "settings/acme.yaml": `version: 1
+ownDomains: [acme.example]
+include: [../${DIRECTORY}/baseline.yaml]
+vips:
+  - { email: "${label("w")}@acme.example", comment: "${COMMENT}" }
+allow:
+  - { value: ${domain("e")}, comment: "${COMMENT}", owner: "Dana Reyes", expires: ${soon} }
+  - { value: ${mailbox("h")}, comment: "${COMMENT}", ticket: "https://tickets.example/${"2".repeat(60)}", expires: ${soon} }
+`,
+    [`${DIRECTORY}/baseline.yaml`]: `version: 1
+deny:
+  - { value: ${domain("x")}, comment: "${COMMENT}" }
+  - { value: www.${domain("x")}, comment: "${COMMENT}" }
+  - { value: ${domain("d")}, comment: "${COMMENT}" }
+`,
+  });
+});
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+/** The lines that are too long although they have a space to break at, outside of a command in backticks. */
+function breakableLines(text: string): string[] {
+  return text
+    .split("\n")
+    .filter((line) => columnsOf(line) > 80 && /\S\s+\S/.test(line.replace(/`[^`]+`/g, "command")));
+}
+
+const IN_FILE = ["--file", "settings/acme.yaml", "--dry-run"];
+
+it.each([
+  { args: ["suggest", "settings/acme.yaml", "--patch", "suggested.patch"], shows: domain("x") },
+  { args: ["drift", "settings/acme.yaml"], shows: domain("f") },
+  { args: ["plan", "settings/acme.yaml"], shows: domain("x") },
+  {
+    args: ["find", domain("e"), mailbox("h"), domain("d"), "--file", "settings/acme.yaml"],
+    shows: mailbox("h"),
+  },
+  { args: ["find", domain("x"), "--files-only", "--file", "settings/acme.yaml"], shows: domain("x") },
+  { args: ["review", "settings/acme.yaml"], shows: mailbox("h") },
+  { args: ["why", domain("x"), "settings/acme.yaml"], shows: domain("x") },
+  { args: ["fleet", "status"], shows: domain("f") },
+  { args: ["doctor", "settings/acme.yaml"], shows: `${DIRECTORY}/baseline.yaml:4:14` },
+  { args: ["add", "deny", domain("y"), domain("x"), ...IN_FILE, "--comment", COMMENT], shows: domain("y") },
+  { args: ["remove", domain("e"), ...IN_FILE], shows: domain("e") },
+  { args: ["move", domain("e"), "--to", "deny", ...IN_FILE], shows: domain("e") },
+  { args: ["extend", domain("e"), "--for", "2099-12-31", ...IN_FILE], shows: domain("e") },
+  { args: ["export", "--to", `${DIRECTORY}/exported`], shows: `${DIRECTORY}/exported/settings.yaml` },
+  { args: ["tenant", "remove", TENANT, "--dry-run"], shows: TENANT },
+  { args: ["explain", "ERR_CONFIGURATION"], shows: "ERR_CONFIGURATION" },
+  { args: ["explain"], shows: "ERR_CONFIGURATION" },
+])("`$args.0` breaks its long lines at spaces", async ({ args, shows }) => {
+  const { stdout } = await run(args);
+  // A command to type and a diff stay as they are.
+  const [text = ""] = stdout.replace(/^ +export PATH=.*/m, "").split(/^--- /m);
+  expect(text).toContain(shows);
+  expect(breakableLines(text)).toEqual([]);
+});
+
+it("breaks the long lines of a report beside commands for a shell", async () => {
+  const { stderr } = await run(["drift", "settings/acme.yaml", "--revert"]);
+  expect(stderr).toContain(domain("f"));
+  expect(breakableLines(stderr)).toEqual([]);
+});
+
+async function run(args: readonly string[]): Promise<CommandOutcome> {
+  return await emailSecurity(folder.path, args, {
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,OTHER_KEY",
+    ACME_KEY: "sandbox-acme-ci",
+  });
+}
