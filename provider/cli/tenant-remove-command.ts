@@ -184,7 +184,7 @@ async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]
   const stack = stackNamed({ project: targets.project, stack: target.stack, environment: process.env });
   return [
     `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
-    `To forget the stack too, where nobody is to take the tenant in again: pulumi stack rm --force --stack ${stack}`,
+    `To forget the stack too, where nobody is to take the tenant in again: \`pulumi stack rm --force --stack ${stack}\``,
   ];
 }
 

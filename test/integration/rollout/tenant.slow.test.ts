@@ -274,7 +274,7 @@ it("takes a tenant out of the file that declares it, and keeps what others inclu
   const top = readFileSync(folder.at("tenants.yaml"), "utf8");
   const four = await run("remove", "four");
   expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
-  expect(four.stdout).toContain("and no tenant reads it any more: settings/four/own.yaml.");
+  expect(four.stdout).toContain("and no tenant reads it any more:\n  settings/four/own.yaml.");
   expect(readFileSync(folder.at("more/eu.yaml"), "utf8")).toBe(
     "version: 1\ntenants:\n  five: { settings: ../settings/two.yaml }\n",
   );
