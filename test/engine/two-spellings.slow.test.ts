@@ -1,0 +1,35 @@
+import { expect, it } from "vitest";
+import { EngineProject } from "../support/engine-project";
+import { LiteralService } from "../support/literal-service";
+
+/** A program with an allow of each value, all with the same arguments. */
+function program(values: readonly string[]): string {
+  const lines = values.map(
+    (value, at) =>
+      `new AllowDenyEntry("entry-${at}", { list: "allow", value: ${JSON.stringify(value)}, acceptRisk: "a partner" });`,
+  );
+  return `import { AllowDenyEntry } from "pulumi-email-security";\n${lines.join("\n")}\n`;
+}
+
+it.each([
+  ["an internationalized domain", ["bücher.example", "xn--bcher-kva.example"]],
+  ["an IPv6 address", ["2001:DB8:0::1", "2001:db8::1"]],
+  ["one spelling, twice", ["partner.example", "partner.example"]],
+])("leaves no row of two resources that a program drops one after the other: %s", async (_what, values) => {
+  await using service = await LiteralService.start({ permitsDuplicates: true });
+  await using project = await EngineProject.create({
+    program: program(values),
+    environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
+  });
+  await project.up();
+  expect(service.entries).toHaveLength(1);
+
+  // The names of the resources stay, so that the first one goes.
+  await project.write(program(values).replace(/^new .*"entry-0".*$/m, ""));
+  expect(await project.up()).toContain("stays: the program declares it");
+  expect(service.entries).toHaveLength(1);
+
+  await project.write(program([]));
+  expect(await project.up()).toContain("1 deleted");
+  expect(service.entries).toEqual([]);
+});
