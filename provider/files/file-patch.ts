@@ -1,8 +1,18 @@
-import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatch, structuredPatch } from "diff";
+import {
+  diffArrays,
+  FILE_HEADERS_ONLY,
+  formatPatch,
+  type StructuredPatch,
+  type StructuredPatchHunk,
+  structuredPatch,
+} from "diff";
 import { lineEndAfter, linesIn } from "./edit-element";
 
 /** The lines around a change that a patch shows. */
 const CONTEXT = 4;
+
+/** The most changed lines for which the shortest patch is searched: the time for that grows with their square. */
+const MAX_EDIT_LENGTH = 200;
 
 /**
  * A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all.
@@ -36,21 +46,132 @@ function patchOfMiddle(
   end: number,
 ): StructuredPatch {
   const lines = linesIn(before, 0, start);
-  const patch = structuredPatch(
-    `a/${name}`,
-    `b/${name}`,
-    before.slice(start, before.length - end),
-    after.slice(start, after.length - end),
-    undefined,
-    undefined,
-    { context: CONTEXT },
-  );
-  const hunks = patch.hunks.map((hunk) => ({
+  const [oldFileName, newFileName] = [`a/${name}`, `b/${name}`];
+  const [old, now] = [before.slice(start, before.length - end), after.slice(start, after.length - end)];
+  const options = { context: CONTEXT, maxEditLength: MAX_EDIT_LENGTH };
+  const short = structuredPatch(oldFileName, newFileName, old, now, undefined, undefined, options);
+  const all = short?.hunks ?? hunksOf(diffLines(linesOf(old), linesOf(now)));
+  const hunks = all.map((hunk) => ({
     ...hunk,
     oldStart: hunk.oldStart + lines,
     newStart: hunk.newStart + lines,
   }));
-  return { ...patch, hunks };
+  return { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
+}
+
+/** The lines of a text, with their ends. */
+function linesOf(text: string): string[] {
+  return text === "" ? [] : text.split(/(?<=\n)/);
+}
+
+/**
+ * The lines of two texts in the order of a patch, each behind its sign. Where too much differs for the shortest one, it holds on to the
+ * lines that each text has once, so that it takes time in proportion to the texts.
+ */
+function diffLines(old: readonly string[], now: readonly string[]): string[] {
+  const changes = diffArrays([...old], [...now], { maxEditLength: MAX_EDIT_LENGTH });
+  if (changes !== undefined) {
+    return changes.flatMap(({ value, added, removed }) => signed(added ? "+" : removed ? "-" : " ", value));
+  }
+  const most = Math.min(old.length, now.length);
+  let [first, last] = [0, 0];
+  while (first < most && old[first] === now[first]) first += 1;
+  while (last < most - first && old.at(-1 - last) === now.at(-1 - last)) last += 1;
+  const [oldEnd, nowEnd] = [old.length - last, now.length - last];
+  const anchors = anchorsOf(old.slice(first, oldEnd), now.slice(first, nowEnd));
+  const pieces = [signed(" ", old.slice(0, first))];
+  let [inOld, inNow] = [first, first];
+  for (const anchor of anchors) {
+    const [atOld, atNow] = [first + anchor.inOld, first + anchor.inNow];
+    if (atOld > inOld || atNow > inNow)
+      pieces.push(diffLines(old.slice(inOld, atOld), now.slice(inNow, atNow)));
+    pieces.push(signed(" ", old.slice(atOld, atOld + 1)));
+    [inOld, inNow] = [atOld + 1, atNow + 1];
+  }
+  const [oldRest, nowRest] = [old.slice(inOld, oldEnd), now.slice(inNow, nowEnd)];
+  if (anchors.length > 0) pieces.push(diffLines(oldRest, nowRest));
+  else pieces.push(signed("-", oldRest), signed("+", nowRest));
+  pieces.push(signed(" ", old.slice(oldEnd)));
+  return pieces.flat();
+}
+
+function signed(sign: string, lines: readonly string[]): string[] {
+  return lines.map((line) => sign + line);
+}
+
+/** A line that two texts have once each. */
+interface Anchor {
+  readonly inOld: number;
+  readonly inNow: number;
+  /** The one before it in the longest row that ends with it. */
+  readonly previous: Anchor | undefined;
+}
+
+/** The most lines that two texts have once each, and in the same order. */
+function anchorsOf(old: readonly string[], now: readonly string[]): readonly Anchor[] {
+  const places = uniqueLines(now);
+  /** By length, the row whose end comes first in the new text. */
+  const rows: Anchor[] = [];
+  for (const [line, inOld] of uniqueLines(old)) {
+    const inNow = places.get(line);
+    if (inNow === undefined) continue;
+    let [low, high] = [0, rows.length];
+    if ((rows.at(-1)?.inNow ?? -1) < inNow) low = high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((rows[middle]?.inNow ?? 0) < inNow) low = middle + 1;
+      else high = middle;
+    }
+    rows[low] = { inOld, inNow, previous: rows[low - 1] };
+  }
+  const anchors: Anchor[] = [];
+  for (let one = rows.at(-1); one !== undefined; one = one.previous) anchors.push(one);
+  return anchors.reverse();
+}
+
+/** Where the lines are that a text has once, in their order. */
+function uniqueLines(lines: readonly string[]): Map<string, number> {
+  const places = new Map<string, number>();
+  const repeated = new Set<string>();
+  for (const [at, line] of lines.entries()) {
+    if (places.has(line)) repeated.add(line);
+    places.set(line, at);
+  }
+  for (const line of repeated) places.delete(line);
+  return places;
+}
+
+/** Groups signed lines into hunks: the changed ones, with those around them. */
+function hunksOf(lines: readonly string[]): StructuredPatchHunk[] {
+  const ranges: { start: number; end: number }[] = [];
+  for (const [at, line] of lines.entries()) {
+    if (line.startsWith(" ")) continue;
+    const [start, end] = [Math.max(0, at - CONTEXT), Math.min(lines.length, at + CONTEXT + 1)];
+    const range = ranges.at(-1);
+    if (range === undefined || start > range.end) ranges.push({ start, end });
+    else range.end = end;
+  }
+  let [at, oldStart, newStart] = [0, 1, 1];
+  return ranges.map(({ start, end }) => {
+    oldStart += countLines(lines, "+", at, start);
+    newStart += countLines(lines, "-", at, start);
+    at = start;
+    const shown = lines
+      .slice(start, end)
+      .flatMap((line) =>
+        line.endsWith("\n") ? [line.slice(0, -1)] : [line, "\\ No newline at end of file"],
+      );
+    const oldLines = countLines(lines, "+", start, end);
+    const newLines = countLines(lines, "-", start, end);
+    return { oldStart, oldLines, newStart, newLines, lines: shown };
+  });
+}
+
+/** How many lines of a range don't have a sign. */
+function countLines(lines: readonly string[], sign: string, from: number, until: number): number {
+  let count = 0;
+  for (let at = from; at < until; at += 1) if (!lines[at]?.startsWith(sign)) count += 1;
+  return count;
 }
 
 /** How many lines there are before the first that differs. */

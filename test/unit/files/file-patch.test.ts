@@ -40,3 +40,37 @@ it("shows a few lines around a change, and git takes it", () => {
     expect(patched(before, patch)).toBe(after);
   }
 });
+
+it("makes the one text of the other where too much differs for the shortest patch", () => {
+  const entry = fc.record({
+    name: fc.integer({ min: 0, max: 400 }).map((at) => `  - value: d${at}.example`),
+    more: fc.constantFrom([], ["    ticket: INC-1"], ["    ticket: INC-1", "    expires: 2027-01-31"]),
+  });
+  const entries = fc.array(entry, { minLength: 100, maxLength: 150, size: "max" });
+  fc.assert(
+    fc.property(entries, entries, entries, fc.boolean(), (old, now, kept, isOpen) => {
+      const textOf = (some: typeof old): string =>
+        `deny:\n${some.map(({ name, more }) => [name, ...more].join("\n")).join("\n")}${isOpen ? "" : "\n"}`;
+      const [before, after] = [textOf([...old, ...kept]), textOf([...kept, ...now])];
+      if (before !== after) expect(patched(before, patchBetween("x", before, after))).toBe(after);
+    }),
+    { numRuns: 25 },
+  );
+});
+
+it("shows each of many changes of a long text with the lines around it", () => {
+  const entries = Array.from({ length: 2_000 }, (_, at) => [
+    `  - value: d${at}.example`,
+    "    ticket: INC-1",
+  ]);
+  const [before, after] = [entries, entries.filter((_entry, at) => at % 10 !== 5)].map(
+    (some) => `${some.flat().join("\n")}\n`,
+  ) as [string, string];
+  const patch = patchBetween("x", before, after);
+  const [, , ...lines] = patch.trimEnd().split("\n");
+  expect(lines.filter((line) => line.startsWith("@@"))).toHaveLength(200);
+  expect(lines.filter((line) => line.startsWith("-"))).toHaveLength(400);
+  expect(lines.filter((line) => line.startsWith("+"))).toEqual([]);
+  expect(lines.filter((line) => line.startsWith(" "))).toHaveLength(1_600);
+  expect(patched(before, patch)).toBe(after);
+});
