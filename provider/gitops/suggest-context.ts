@@ -12,6 +12,7 @@ import { canonicalValue, parseMailbox } from "../settings/entry-value";
 import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
 import { type Pattern, parsePattern } from "../settings/pattern";
 import { printable } from "../settings/text";
+import { sectionOf } from "./list-change/list-change";
 
 /** A day, in milliseconds. */
 export const DAY_MS = 24 * 60 * 60 * 1_000;
@@ -34,13 +35,16 @@ export class Context {
   readonly #takenOut: ReadonlySet<string>;
   readonly #endedAllows: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #protected: readonly Pattern[];
+  /** Each section with each file that declares something in it. */
+  readonly #homes: ReadonlySet<string>;
 
   constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
     this.settings = settings;
     this.observed = observed;
     this.base = base;
     this.own = new OwnDomains(ownDomainsOf(settings, observed, base));
-    const { entries, expired, excluded, lists } = settings;
+    const { entries, vips, expired, excluded, lists } = settings;
+    this.#homes = new Set([...entries, ...vips].map((one) => `${sectionOf(one)} ${one.place.file}`));
     const ended = expired.filter((one) => one.kind === "entry").filter(({ list }) => list === "allow");
     this.#endedAllows = Map.groupBy(ended, ({ value }) => value);
     for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
@@ -98,10 +102,7 @@ export class Context {
 
   /** The file that an addition goes into. */
   homeOf(section: Section): string {
-    const { entries, vips } = this.settings;
-    const declared = section === "vips" ? vips : entries.filter(({ list }) => list === section);
-    const homes = new Set(declared.map(({ place }) => place.file));
-    return ownFileFor(section, this.settings, (file) => homes.has(file));
+    return ownFileFor(section, this.settings, (file) => this.#homes.has(`${section} ${file}`));
   }
 
   /** "in the last 30 days", or what of them could be read. */
