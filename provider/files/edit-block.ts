@@ -10,30 +10,20 @@ import {
   styleOf,
 } from "./edit-element";
 import { EditError } from "./edit-error";
-import {
-  identityOfData,
-  indexOf,
-  isMapping,
-  orderOf,
-  placeOfNew,
-  type SortedBy,
-  textOfIdentity,
-} from "./edit-identity";
+import { identityOfData, isMapping } from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+import { ElementList, type ListElement, type SortKey } from "./element-list";
 import type { LaidOut } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 
 /** One element of a block, with its lines. */
-interface BlockElement {
-  readonly subject: string;
+interface BlockElement extends ListElement {
   scope: string;
   /** What stands before it and is not its own: blank lines, and comments apart from it. */
   gap: string;
   /** Its lines, with the comments above and in it. */
   text: string;
-  readonly isShort: boolean;
-  readonly style: ElementStyle;
 }
 
 /** One that stands already. How it is written is looked at when another is to be written like it. */
@@ -121,84 +111,65 @@ export class BlockSection implements SectionText {
   readonly start: number;
   readonly end: number;
   readonly #place: SectionPlace;
-  readonly #elements: BlockElement[];
+  readonly #elements: ElementList<BlockElement>;
   readonly #style: ElementStyle;
   /** What stands behind the last element and is not its own. */
   #rest = "";
   #isTouched = false;
-  #order: SortedBy | undefined | "unknown" = "unknown";
-  /** What the elements declare, where that was gathered. */
-  #known: Set<string> | undefined;
+  #order: SortKey | undefined | "unknown" = "unknown";
 
-  constructor(place: SectionPlace, elements: BlockElement[], style: ElementStyle) {
+  constructor(place: SectionPlace, elements: readonly BlockElement[], style: ElementStyle) {
     this.name = place.name;
     this.start = place.start;
     this.end = place.end;
     this.#place = place;
-    this.#elements = elements;
+    this.#elements = new ElementList(place.name, style, elements);
     this.#style = style;
   }
 
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const elements = this.#elements;
-    if (this.#order === "unknown") this.#order = orderOf(elements);
-    // Of thousands that are added to thousands, each would be compared with each.
-    this.#known ??= new Set(elements.map(textOfIdentity));
-    const known = this.#known;
-    const { identity, at, style } = placeOfNew(
-      element,
-      elements,
-      this.#order,
-      this.#style,
-      this.name,
-      (one) => known.has(textOfIdentity(one)),
-    );
-    known.add(textOfIdentity(identity));
-    const next = elements[at];
+    if (this.#order === "unknown") this.#order = elements.order();
+    const { identity, previous, next, style } = elements.positionOf(element, this.#order);
     let gap = "";
-    if (at === 0 && next !== undefined) {
+    if (previous === undefined && next !== undefined) {
       gap = next.gap;
       next.gap = "";
-    } else if (at > 1 && isBlank(elements[at - 1]?.gap) && (next === undefined || isBlank(next.gap))) {
+    } else if (
+      previous !== undefined &&
+      isBlank(previous.gap) &&
+      (next === undefined || isBlank(next.gap)) &&
+      elements.previous(previous) !== undefined
+    ) {
       gap = style.lineEnd;
     }
     const text = blockElement(element, note, style);
     const isShort = Object.keys(element).length === 1;
-    elements.splice(at, 0, {
-      ...identity,
-      gap,
-      text,
-      isShort,
-      style: { ...style, isShort },
-    });
+    elements.insert({ ...identity, gap, text, isShort, style: { ...style, isShort } }, previous);
     this.#isTouched = true;
   }
 
   remove(value: string, scope: string | undefined): void {
-    const at = indexOf(this.#elements, value, scope, this.#style, this.name);
-    const [{ gap } = { gap: "" }] = this.#elements.splice(at, 1);
-    const next = this.#elements[at];
-    if (next === undefined) this.#rest = gap + this.#rest;
-    else next.gap = gap + next.gap;
+    const one = this.#elements.find(value, scope);
+    const next = this.#elements.next(one);
+    this.#elements.remove(one);
+    if (next === undefined) this.#rest = one.gap + this.#rest;
+    else next.gap = one.gap + next.gap;
     this.#isTouched = true;
-    this.#known = undefined;
   }
 
   set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
-    const at = indexOf(this.#elements, value, scope, this.#style, this.name);
-    const element = this.#elements[at];
-    if (element === undefined) return;
-    element.text = setInElement(element.text, elementIn(element.text), key, to, this.#style);
-    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    const one = this.#elements.find(value, scope);
+    one.text = setInElement(one.text, elementIn(one.text), key, to, this.#style);
+    if (key === "scope") one.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
     this.#isTouched = true;
-    this.#known = undefined;
   }
 
   text(): string {
     const { head, colon, original } = this.#place;
     if (!this.#isTouched) return original;
-    if (this.#elements.length === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#rest}`;
-    return head + this.#elements.map(({ gap, text }) => gap + text).join("") + this.#rest;
+    if (this.#elements.size === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#rest}`;
+    return head + Array.from(this.#elements, ({ gap, text }) => gap + text).join("") + this.#rest;
   }
 }
 

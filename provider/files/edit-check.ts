@@ -52,10 +52,11 @@ function isEdited(
   edits: readonly Edit[],
 ): boolean {
   const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-  const elements = elementsOf(old, style);
+  const elements = Map.groupBy(elementsOf(old, style), ({ subject }) => subject);
   for (const edit of edits) if (!applyTo(elements, edit, style)) return false;
+  const wanted = [...elements.values()].flat();
   const got = elementsOf(now, style);
-  return isDeepStrictEqual(inAnyOrder(got.map(dataOf)), inAnyOrder(elements.map(dataOf)));
+  return isDeepStrictEqual(inAnyOrder(got.map(dataOf)), inAnyOrder(wanted.map(dataOf)));
 }
 
 /** Two lists without what they begin and end with alike. */
@@ -105,24 +106,25 @@ function plainElement(data: Record<string, unknown>, style: ElementStyle): Plain
   };
 }
 
-/** Does an edit, where what it names is among the elements. */
-function applyTo(elements: PlainElement[], edit: Edit, style: ElementStyle): boolean {
+/** Does an edit, where what it names is among the elements, which are grouped by what they declare. */
+function applyTo(elements: Map<string, PlainElement[]>, edit: Edit, style: ElementStyle): boolean {
   if (edit.do === "add") {
-    elements.push(plainElement(elementOf(edit), style));
+    const added = plainElement(elementOf(edit), style);
+    const same = elements.get(added.subject);
+    if (same === undefined) elements.set(added.subject, [added]);
+    else same.push(added);
     return true;
   }
-  const subject = canonical(edit.value, style);
-  const at = elements.findIndex(
-    (one) => one.subject === subject && (edit.scope === undefined || one.scope === edit.scope),
-  );
-  const element = elements[at];
+  const same = elements.get(canonical(edit.value, style)) ?? [];
+  const at = same.findIndex(({ scope }) => edit.scope === undefined || scope === edit.scope);
+  const element = same[at];
   if (element === undefined) return false;
   if (edit.do === "remove") {
-    elements.splice(at, 1);
+    same.splice(at, 1);
     return true;
   }
   const { [edit.key]: _before, ...rest } = element.data;
-  elements[at] = plainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
+  same[at] = plainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
   return true;
 }
 

@@ -1,136 +1,220 @@
-import { isMap, isSeq, type Node } from "yaml";
+import { isSeq, type Node } from "yaml";
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import {
   commaAfter,
   type ElementStyle,
-  endOf,
   flowElement,
   lineEndAfter,
-  rangeOf,
   type Said,
   setInElement,
-  splice,
   styleOf,
   withoutFlowItem,
 } from "./edit-element";
 import { EditError } from "./edit-error";
-import { identityOf, indexOf, orderOf, placeOfNew } from "./edit-identity";
+import { identityOfData, isMapping } from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
 import { aboveComments, lineStartOf, readForEdit } from "./edit-text";
+import { ElementList, type ListElement } from "./element-list";
+import type { LaidOut } from "./yaml-layout";
+import type { YamlSource } from "./yaml-source";
 import { yamlComment } from "./yaml-text";
+
+/** Where a section stands in the file. */
+interface FlowPlace extends Pick<SectionText, "name" | "start" | "end"> {
+  /** What stands before the bracket, from `start` on. */
+  readonly lead: string;
+  readonly mayHaveNotes: boolean;
+}
+
+/** An element between brackets. How it is written is looked at when that is needed. */
+class FlowElement implements ListElement {
+  readonly subject: string;
+  scope: string;
+  /** What stands between it and the element before it, or the bracket: the comma, white space and comments. */
+  gap: string;
+  readonly #base: ElementStyle;
+  #text: string;
+  #isShort: boolean | undefined;
+  #style: ElementStyle | undefined;
+
+  constructor(
+    { subject, scope }: Pick<ListElement, "subject" | "scope">,
+    gap: string,
+    text: string,
+    base: ElementStyle,
+    isShort?: boolean,
+  ) {
+    this.subject = subject;
+    this.scope = scope;
+    this.gap = gap;
+    this.#text = text;
+    this.#isShort = isShort;
+    this.#base = base;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  get isShort(): boolean {
+    this.#isShort ??= this.style.isShort;
+    return this.#isShort;
+  }
+
+  get style(): ElementStyle {
+    this.#style ??= styleOf(nodeIn(this.#text), bracketed(this.#text), this.#base);
+    return this.#style;
+  }
+
+  set(key: string, to: Said | undefined): void {
+    const text = setInElement(bracketed(this.#text), nodeIn(this.#text), key, to, this.#base);
+    this.#text = text.slice(1, -1);
+    this.#isShort = undefined;
+    this.#style = undefined;
+    if (key === "scope") this.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+  }
+}
+
+function bracketed(text: string): string {
+  return `[${text}]`;
+}
+
+/** The element of a text, as it stands in {@link bracketed}. */
+function nodeIn(text: string): Node {
+  const sequence: unknown = readForEdit(bracketed(text)).document.contents;
+  const [node] = isSeq(sequence) ? sequence.items : [];
+  if (node === undefined) throw new EditError("an element is written in a way that can't be changed");
+  return node as Node;
+}
+
+/** A section whose elements stand between brackets, read from the text that it is in. */
+export function flowSection(
+  place: FlowPlace,
+  { text, value }: YamlSource,
+  { value: span, items }: LaidOut,
+  base: ElementStyle,
+): SectionText {
+  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[place.name];
+  const style = { ...base, isFlow: true };
+  let at = span.start + 1;
+  const elements = items.map(({ start, end }, index) => {
+    const one = data[index];
+    const gap = text.slice(at, start);
+    at = end;
+    return new FlowElement(identityOfData(one, style), gap, text.slice(start, end), style, !isMapping(one));
+  });
+  return new FlowSection(place, elements, text.slice(at, span.end), style);
+}
 
 /** A section whose elements stand between brackets. */
 export class FlowSection implements SectionText {
   readonly name: Section;
   readonly start: number;
   readonly end: number;
-  readonly #lead: string;
-  readonly #mayHaveNotes: boolean;
+  readonly #place: FlowPlace;
+  readonly #elements: ElementList<FlowElement>;
   readonly #style: ElementStyle;
   #notes = "";
-  #text: string;
+  /** What stands behind the last element, with the bracket. */
+  #rest: string;
 
-  /**
-   * @param lead what stands before the bracket, from `start` on.
-   * @param text from bracket to bracket.
-   */
-  constructor(
-    name: Section,
-    start: number,
-    end: number,
-    lead: string,
-    text: string,
-    mayHaveNotes: boolean,
-    style: ElementStyle,
-  ) {
-    this.name = name;
-    this.start = start;
-    this.end = end;
-    this.#lead = lead;
-    this.#text = text;
-    this.#mayHaveNotes = mayHaveNotes;
+  constructor(place: FlowPlace, elements: readonly FlowElement[], rest: string, style: ElementStyle) {
+    this.name = place.name;
+    this.start = place.start;
+    this.end = place.end;
+    this.#place = place;
     this.#style = { ...style, isFlow: true };
+    this.#elements = new ElementList(place.name, this.#style, elements);
+    this.#rest = rest;
   }
 
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
-    const items = this.#items();
-    const known = items.map((node) => ({
-      ...identityOf(node, this.#style),
-      isShort: !isMap(node),
-      style: styleOf(node, this.#text, this.#style),
-    }));
-    const { at, style } = placeOfNew(element, known, orderOf(known), this.#style, this.name);
+    const elements = this.#elements;
+    const { identity, previous, next, style } = elements.positionOf(element, elements.order());
     const text = flowElement(element, { ...style, isFlow: true });
-    const neighbour = items[at - 1] ?? items[at];
-    if (neighbour === undefined) {
-      this.#note(note);
-      this.#text = `[${text}${this.#text.slice(1)}`;
-    } else {
-      this.#insert(text, note, items[at - 1], neighbour);
-    }
+    const gap = this.#gapFor(note, previous, next);
+    elements.insert(new FlowElement(identity, gap, text, this.#style), previous);
   }
 
   remove(value: string, scope: string | undefined): void {
-    const items = this.#items();
-    const identities = items.map((node) => identityOf(node, this.#style));
-    const at = indexOf(identities, value, scope, this.#style, this.name);
-    const node = items[at];
-    if (node === undefined) return;
-    const previous = items[at - 1];
-    this.#text = withoutFlowItem(this.#text, rangeOf(node)[0], endOf(node), previous && endOf(previous));
+    const elements = this.#elements;
+    const one = elements.find(value, scope);
+    const [previous, next] = [elements.previous(one), elements.next(one)];
+    // Beside an element only what is on its lines matters, so a letter stands for those around it.
+    const before = (previous === undefined ? "[" : "x") + one.gap;
+    const end = before.length + one.text.length;
+    const around = before + one.text + this.#behind(next);
+    const left = withoutFlowItem(around, before.length, end, previous === undefined ? undefined : 1);
+    elements.remove(one);
+    this.#setBehind(next, left.slice(1));
   }
 
   set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
-    const items = this.#items();
-    const identities = items.map((node) => identityOf(node, this.#style));
-    const node = items[indexOf(identities, value, scope, this.#style, this.name)];
-    if (node !== undefined) this.#text = setInElement(this.#text, node, key, to, this.#style);
+    const one = this.#elements.find(value, scope);
+    one.set(key, to);
+    this.#elements.restyled(one);
   }
 
   text(): string {
-    return this.#notes + this.#lead + this.#text;
+    const elements = Array.from(this.#elements, ({ gap, text }) => gap + text).join("");
+    return `${this.#notes}${this.#place.lead}[${elements}${this.#rest}`;
   }
 
-  #items(): Node[] {
-    const sequence: unknown = readForEdit(this.#text).document.contents;
-    if (!isSeq(sequence)) throw new EditError(`its ${this.name} is written in a way that can't be changed`);
-    return sequence.items as Node[];
+  /** What stands behind an element, up to the next one, for which a letter stands, or with the bracket. */
+  #behind(next: FlowElement | undefined): string {
+    return next === undefined ? this.#rest : `${next.gap}x`;
+  }
+
+  #setBehind(next: FlowElement | undefined, text: string): void {
+    if (next === undefined) this.#rest = text;
+    else next.gap = text.slice(0, -1);
   }
 
   /** Above the section, where a line of its own has no place in it. */
   #note(note: string | undefined): void {
-    if (note !== undefined && this.#mayHaveNotes) this.#notes += yamlComment(note, 0, this.#style.lineEnd);
+    if (note !== undefined && this.#place.mayHaveNotes) {
+      this.#notes += yamlComment(note, 0, this.#style.lineEnd);
+    }
   }
 
-  #insert(item: string, note: string | undefined, previous: Node | undefined, neighbour: Node): void {
-    const text = this.#text;
+  /** Makes room for a new element: answers what stands before it, and changes what stands behind it. */
+  #gapFor(
+    note: string | undefined,
+    previous: FlowElement | undefined,
+    next: FlowElement | undefined,
+  ): string {
+    const neighbour = previous ?? next;
+    if (neighbour === undefined) {
+      this.#note(note);
+      return "";
+    }
     const { lineEnd } = this.#style;
-    const start = rangeOf(neighbour)[0];
-    const lineStart = lineStartOf(text, start);
-    const pad = text.slice(lineStart, start);
-    const hasOwnLine = lineStart > 0 && pad.trim() === "";
+    const { gap } = neighbour;
+    const pad = gap.slice(lineStartOf(gap, gap.length));
+    const hasOwnLine = gap.includes("\n") && pad.trim() === "";
     const above = note === undefined ? "" : yamlComment(note, pad.length, lineEnd);
     if (previous === undefined) {
       if (hasOwnLine) {
-        const at = aboveComments(text, lineStart, pad.length, text.indexOf("\n") + 1);
-        this.#text = splice(text, at, at, `${above}${pad}${item},${lineEnd}`);
-      } else {
-        this.#note(note);
-        this.#text = splice(text, start, start, `${item}, `);
+        const line = lineStartOf(gap, gap.length);
+        const at = aboveComments(gap, line, pad.length, gap.indexOf("\n") + 1);
+        neighbour.gap = `,${lineEnd}${gap.slice(at)}`;
+        return gap.slice(0, at) + above + pad;
       }
-      return;
-    }
-    const end = endOf(previous);
-    const comma = commaAfter(text, end);
-    const lineUntil = lineEndAfter(text, end);
-    const behind = comma !== undefined && comma < lineUntil ? comma + 1 : end;
-    const isLastOfLine = /^\s*(?:#.*)?\r?\n$/.test(text.slice(behind, lineUntil));
-    if (hasOwnLine && isLastOfLine && (comma === undefined || comma < lineUntil)) {
-      const line = `${above}${pad}${item}${comma === undefined ? "" : ","}${lineEnd}`;
-      const longer = splice(text, lineUntil, lineUntil, line);
-      this.#text = comma === undefined ? splice(longer, end, end, ",") : longer;
-    } else {
       this.#note(note);
-      this.#text = splice(text, end, end, `, ${item}`);
+      neighbour.gap = ", ";
+      return gap;
     }
+    const behind = this.#behind(next);
+    const comma = commaAfter(behind, 0);
+    const lineUntil = lineEndAfter(behind, 0);
+    const from = comma !== undefined && comma < lineUntil ? comma + 1 : 0;
+    const isLastOfLine = /^\s*(?:#.*)?\r?\n$/.test(behind.slice(from, lineUntil));
+    if (hasOwnLine && isLastOfLine && (comma === undefined || comma < lineUntil)) {
+      const [before, after] = comma === undefined ? [",", ""] : ["", ","];
+      this.#setBehind(next, after + lineEnd + behind.slice(lineUntil));
+      return before + behind.slice(0, lineUntil) + above + pad;
+    }
+    this.#note(note);
+    return ", ";
   }
 }

@@ -3,7 +3,7 @@ import { BlockSection, blockSection } from "./edit-block";
 import { checkEdited } from "./edit-check";
 import { type ElementStyle, lineEndAfter } from "./edit-element";
 import { EditError } from "./edit-error";
-import { FlowSection } from "./edit-flow";
+import { FlowSection, flowSection } from "./edit-flow";
 import { subjectKeyOf } from "./edit-identity";
 import { type Edit, type Element, elementOf, type Section, type SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit, readUnnamed } from "./edit-text";
@@ -102,7 +102,8 @@ class EditedFile {
       const at = last === undefined ? start + 1 : last.value.end;
       const lead = last === undefined ? "" : `,${leadOf(text, last.key.start, lineEnd)}`;
       const key = isJson ? JSON.stringify(name) : name;
-      return this.#insert(new FlowSection(name, at, at, `${lead}${key}: `, "[]", false, this.#styleOf(name)));
+      const place = { name, start: at, end: at, lead: `${lead}${key}: `, mayHaveNotes: false };
+      return this.#insert(new FlowSection(place, [], "]", this.#styleOf(name)));
     }
     const place = SECTIONS.indexOf(name);
     const placeOf = (one: LaidOut): number => (SECTIONS as readonly string[]).indexOf(one.name);
@@ -185,7 +186,8 @@ function sectionOf(
     return new BlockSection(place, [], style);
   }
   if (isNothing) throw new EditError(`its ${name} is empty; write [] for none`);
-  return new FlowSection(name, start, until, text.slice(start, from), written, !isFlow, style);
+  const place = { name, start, end: until, lead: text.slice(start, from), mayHaveNotes: !isFlow };
+  return flowSection(place, source, one, style);
 }
 
 function behindKey(text: string, { value: { end } }: LaidOut): number {

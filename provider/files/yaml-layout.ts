@@ -18,7 +18,7 @@ export interface LaidOut {
   readonly value: Span;
   /** The column of the dashes of `lines`, from 0. */
   readonly column: number;
-  /** The elements of `lines`. */
+  /** The elements of `lines` and `brackets`. */
   readonly items: readonly Span[];
 }
 
@@ -57,7 +57,7 @@ function laidOut({ key, value }: Pair, text: string): LaidOut {
     kind: isLines ? "lines" : isSeq(value) ? "brackets" : isNothing ? "nothing" : "other",
     value: value === null ? { start: keySpan.end, end: keySpan.end } : spanOf(value as Node),
     column: isLines ? columnOf(text, rangeOf(value)[0]) : 0,
-    items: isLines ? value.items.map((item) => spanOf(item as Node)) : [],
+    items: isSeq(value) ? value.items.map((item) => spanOf(item as Node)) : [],
   };
 }
 

@@ -58,6 +58,8 @@ class Planning implements PlannedChange {
   readonly #settings: Settings;
   readonly #values: DeclaredValues;
   readonly #has: (file: string, section: Section) => boolean;
+  /** The file that additions to a section go into, once it was looked for. */
+  readonly #files = new Map<Section, string>();
 
   constructor(settings: Settings, has: (file: string, section: Section) => boolean) {
     this.#settings = settings;
@@ -252,7 +254,11 @@ class Planning implements PlannedChange {
   }
 
   #add(section: Section, element: Element): void {
-    const file = ownFileFor(section, this.#settings, (one) => this.#has(one, section));
+    let file = this.#files.get(section);
+    if (file === undefined) {
+      file = ownFileFor(section, this.#settings, (one) => this.#has(one, section));
+      this.#files.set(section, file);
+    }
     this.edits.push({ file, edit: { do: "add", section, element } });
   }
 

@@ -328,4 +328,58 @@ describe("editSettings, on files of every style", () => {
       { numRuns: 500 },
     );
   });
+
+  it("makes several edits of a list in brackets as it makes each of them alone", () => {
+    const name = fc.stringMatching(/^[a-d]{1,2}$/);
+    const gap = fc.constantFrom("", " ", "\n  ", "\n  # above\n  ", "\n\n  ");
+    const element = fc.record({
+      name,
+      gap,
+      behind: fc.constantFrom("", "", " ", "\n  "),
+      style: fc.constantFrom(
+        (value: string) => value,
+        (value: string) => `"${value}"`,
+        (value: string) => `{ value: ${value}, comment: why }`,
+        (value: string) => `{value: ${value},\n    # in\n    owner: Me }`,
+      ),
+    });
+    const elements = fc.uniqueArray(element, { selector: (one) => one.name, minLength: 1, maxLength: 6 });
+    const edit = fc.record({
+      do: fc.constantFrom("add", "remove", "set"),
+      name,
+      to: fc.option(fc.constant("x")),
+    });
+    const edits = fc.array(edit, { minLength: 2, maxLength: 8 });
+    fc.assert(
+      fc.property(
+        elements,
+        edits,
+        gap,
+        fc.boolean(),
+        fc.boolean(),
+        (all, wishes, last, hasComma, hasNote) => {
+          const written = all.map(({ name, gap, behind, style }) => gap + style(`${name}.example`) + behind);
+          const text = `version: 1\ndeny: [${written.join(",")}${hasComma && all.length > 0 ? "," : ""}${last}]\n`;
+          const names = new Set(all.map((one) => one.name));
+          const meant = wishes.flatMap(({ do: what, name, to }): Edit[] => {
+            const value = `${name}.example`;
+            if ((what === "add") === names.has(name)) return [];
+            if (what === "add") {
+              names.add(name);
+              const element = to === null ? { value } : { value, comment: to };
+              return [{ do: what, section: "deny", element, ...(hasNote && { note: `about ${name}` }) }];
+            }
+            if (what === "set")
+              return [{ do: what, section: "deny", value, key: "comment", to: to ?? undefined }];
+            names.delete(name);
+            return [{ do: "remove", section: "deny", value }];
+          });
+          expect(editSettings(text, meant)).toBe(
+            meant.reduce((done, one) => editSettings(done, [one]), text),
+          );
+        },
+      ),
+      { numRuns: 250 },
+    );
+  });
 });

@@ -1,0 +1,51 @@
+import { Diff } from "diff";
+import { Lexer } from "yaml";
+
+type Method = (this: unknown, ...args: never[]) => unknown;
+
+const SEARCHES = ["find", "findIndex", "findLast", "some", "every", "map", "filter", "flatMap"];
+
+/**
+ * How many steps some work takes: elements that methods of arrays look at, characters that YAML's parser and regular expressions read,
+ * and lines that are compared for a patch. Unlike the time, the count is the same on every machine, so a test can hold how it grows.
+ */
+export function countSteps(work: () => void): number {
+  let steps = 0;
+  const countText = (method: Method): Method =>
+    function (this: unknown, ...args) {
+      steps += String(args[0]).length;
+      return method.apply(this, args);
+    };
+  const countElements = (method: Method): Method =>
+    function (this: unknown, ...args) {
+      const [visit, ...rest] = args as unknown as [Method, ...never[]];
+      const counted: Method = function (this: unknown, ...args) {
+        steps += 1;
+        return visit.apply(this, args);
+      };
+      return method.apply(this, [counted as never, ...rest]);
+    };
+  const countCall = (method: Method): Method =>
+    function (this: unknown, ...args) {
+      steps += 1;
+      return method.apply(this, args);
+    };
+  const restore = [
+    ...SEARCHES.map((name) => replaceMethod(Array.prototype, name, countElements)),
+    replaceMethod(RegExp.prototype, "test", countText),
+    replaceMethod(Lexer.prototype, "lex", countText),
+    replaceMethod(Diff.prototype, "equals", countCall),
+  ];
+  try {
+    work();
+    return steps;
+  } finally {
+    for (const one of restore) one();
+  }
+}
+
+function replaceMethod(prototype: object, name: string, replacement: (method: Method) => Method): () => void {
+  const descriptor = Object.getOwnPropertyDescriptor(prototype, name) as PropertyDescriptor;
+  Object.defineProperty(prototype, name, { ...descriptor, value: replacement(descriptor.value) });
+  return () => Object.defineProperty(prototype, name, descriptor);
+}
