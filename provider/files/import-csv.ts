@@ -18,6 +18,7 @@ import { inspectSettings, type ReadOptions } from "./read-settings";
 import { readerFrom } from "./read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { writeSettings } from "./write-settings";
+import { readingOnce } from "./yaml-source";
 
 /** What became of a table. */
 export interface CsvImport {
@@ -50,7 +51,8 @@ export interface ImportOptions extends CsvOptions, Pick<ReadOptions, "today"> {
 export function importCsv(bytes: Uint8Array, file: string, options: ImportOptions = {}): CsvImport {
   const { today, dryRun = false, ...csv } = options;
   const table = readCsv(bytes, csv);
-  const when = today === undefined ? {} : { today };
+  const readYaml = readingOnce();
+  const when = { readYaml, ...withoutUndefined({ today }) };
   const before = existsSync(file) ? textOf(file, when) : { text: "version: 1\n", settings: undefined };
   const { added, present, different } = sorted(table, before.settings);
   const text = editSettings(
@@ -61,6 +63,7 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
       element,
       ...withoutUndefined({ reviewed }),
     })),
+    (text) => readYaml(text, file),
   );
   refuseUnusable(file, text, added, when);
   if (!dryRun && added.length > 0) writeSettings(file, text);

@@ -2,8 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CsvError, type CsvOptions, readCsv, writeCsv } from "../../../provider/files/csv";
 import { editSettings } from "../../../provider/files/edit";
+import { importCsv } from "../../../provider/files/import-csv";
 import { readSettings } from "../../../provider/files/read-settings";
 import { LintedFolder } from "../../support/linted-folder";
+import { settingsFolder } from "../../support/settings-folder";
+import { countSteps } from "../../support/step-count";
 
 function read(text: string | Uint8Array, options: CsvOptions = {}) {
   const { rows, ignored } = readCsv(Buffer.from(text), options);
@@ -266,4 +269,29 @@ describe("what is written", () => {
       { numRuns: 60 },
     );
   });
+});
+
+it.each(["lines", "JSON"])("an import into a list in %s takes steps in proportion to its rows", (layout) => {
+  const stepsOf = (scale: number): number => {
+    const hosts = Array.from(
+      { length: 200 * scale },
+      (_, at) => `host-${String(at).padStart(4, "0")}.example`,
+    );
+    const text =
+      layout === "JSON"
+        ? JSON.stringify({ version: 1, deny: hosts }, null, 2)
+        : `version: 1\ndeny:\n${hosts.map((host) => `  - ${host}\n`).join("")}`;
+    using folder = settingsFolder({ "settings.yaml": text });
+    // In reverse order, each goes before those that were added so far.
+    const rows = hosts.map((host) => `deny,a-${host},why`).toReversed();
+    const table = Buffer.from(["list,value,comment", ...rows].join("\n"));
+    let added = 0;
+    const steps = countSteps(() => {
+      added = importCsv(table, folder.at("settings.yaml")).added.length;
+    });
+    expect(added).toBe(hosts.length);
+    return steps;
+  };
+  // Looking at all elements for each row takes 16 times the steps.
+  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
 });

@@ -13,6 +13,7 @@ import { makePlan } from "../../../provider/plan/make-plan";
 import { observedFrom } from "../../../provider/plan/observed";
 import type { KeyedList } from "../../../provider/settings/keyed-list";
 import { HOSTILE } from "../../support/hostile-text";
+import { countSteps } from "../../support/step-count";
 
 const TODAY = "2026-11-21";
 const AT = `${TODAY}T00:00:00.000Z`;
@@ -377,4 +378,30 @@ describe("hostile text", () => {
       expect(shown).not.toMatch(harm);
     }
   });
+});
+
+it("takes steps in proportion to what it adopts", () => {
+  const stepsOf = (scale: number): number => {
+    const hosts = (name: string): string[] =>
+      Array.from({ length: 100 * scale }, (_, at) => `${name}-${at}.example`);
+    const [kept, gone] = [hosts("kept"), hosts("gone")];
+    const lines = [...kept, ...gone].map((host) => `  - value: ${host}\n    comment: before\n`).join("");
+    const options = `lists: { entries: { confirmRemovals: ${gone.length}, protect: [protected.example] } }\n`;
+    const acme = world({
+      files: { "acme/settings.yaml": `version: 1\n${options}allow: [protected.example]\ndeny:\n${lines}` },
+      rows: [
+        row("allow", "protected.example"),
+        ...kept.map((host) => row("deny", host, { comment: "after" })),
+        ...hosts("added").map((host) => row("deny", host)),
+      ],
+    });
+    let adopted = 0;
+    const steps = countSteps(() => {
+      adopted = acme.adopt(...ALL).adopted.length;
+    });
+    expect(adopted).toBe(300 * scale);
+    return steps;
+  };
+  // Looking at all elements for each of them takes 16 times the steps.
+  expect(stepsOf(4) / stepsOf(1)).toBeLessThan(5);
 });
