@@ -15,7 +15,7 @@ import {
   textOfVip,
 } from "../settings/keyed-list";
 import { ignoring, judge, removals } from "../settings/list-arguments";
-import { printable } from "../settings/text";
+import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
 import type { BareChange } from "./alarm";
@@ -384,6 +384,7 @@ export class Comparison {
       const text = textOfEntry(row);
       const key = keys?.get(row) ?? keyOfRow(row);
       if (isIgnored("entry", key, text)) continue;
+      if (row.list === "allow" && this.#isDenied(keyOfRow(row))) this.#sayContradicted(row);
       const entry = readEntry(key, text);
       const subject =
         entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
@@ -394,6 +395,24 @@ export class Comparison {
       found.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
     }
     return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+  }
+
+  #isDenied(key: string): boolean {
+    return this.#desired.lists.some(({ kind, declared }) => {
+      const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
+      return text !== undefined && readEntry(key, text)?.list === "deny";
+    });
+  }
+
+  /** A service may hold one value on both lists: then what is declared is there, and contradicted all the same. */
+  #sayContradicted(row: AllowDenyEntryRow): void {
+    const key = keyOfRow(row);
+    this.findings.push({
+      code: "contradicted",
+      level: "warning",
+      message: `${quote(row.value)} is denied, and the tenant allows it too, and no file declares that. The service's reference does not say which of the two decides; remove the allow at the tenant.`,
+      subject: { kind: "entry", key },
+    });
   }
 
   /** What is there beside all that is declared, under keys that no other has. */

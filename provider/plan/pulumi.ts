@@ -40,15 +40,20 @@ const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
 /**
  * The engine whose CLI may be run here. Takes less than a millisecond where it is installed.
  *
+ * @param log told about a build, which takes minutes. Default: standard error.
  * @throws as {@link runPulumi} before it starts anything.
  */
-export async function readyPulumi(log?: (line: string) => void): Promise<Engine> {
+export async function readyPulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
   if (process.env[NESTED] !== undefined) {
     throw new PulumiError(
       "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
     );
   }
-  return await ensureEngine(log === undefined ? {} : { log });
+  return await ensureEngine({ log });
+}
+
+function logToStderr(line: string): void {
+  console.error(harmless(line));
 }
 
 /**

@@ -34,7 +34,11 @@ let announcements: Announcements | undefined;
 /** Tells the provider processes of this run that an explicit instance will declare something, so that they can wait for it. */
 function announceInstance(kind: ResourceKind, options: pulumi.CustomResourceOptions | undefined): void {
   const engine = process.env["PULUMI_NODEJS_ENGINE"];
-  const provider = options?.provider ?? options?.parent?.getProvider("pulumi-nodejs:dynamic:Resource");
+  const { parent } = options ?? {};
+  const inherited = pulumi.Resource.isInstance(parent)
+    ? parent.getProvider("pulumi-nodejs:dynamic:Resource")
+    : undefined;
+  const provider = options?.provider ?? inherited;
   // One that depends on another resource may have to wait for it to be written first.
   if (engine === undefined || !(provider instanceof Provider) || options?.dependsOn !== undefined) return;
   announcements ??= new Announcements(sharingOf(engine, process.env));

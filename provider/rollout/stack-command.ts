@@ -1,4 +1,4 @@
-import { ensureEngine } from "../engine";
+import { readyPulumi } from "../plan/pulumi";
 
 /** The stack of a tenant, and where its state is. */
 export interface StackPlace {
@@ -13,7 +13,7 @@ export interface StackPlace {
  * not be on PATH.
  */
 export async function stackCommand(words: string, place: StackPlace): Promise<string> {
-  const { source, command } = await ensureEngine();
+  const { source, command } = await readyPulumi();
   return `${source === "path" ? "pulumi" : command} ${words} --stack ${stackNamed(place)}`;
 }
 

@@ -40,13 +40,8 @@ export class EntryMatch {
       }
       const alike = same ?? untold(entry, this.#byKey);
       const candidates = alike.length < 2 ? alike : writtenSoFirst(alike, entry.value);
-      const isFree = (one: AllowDenyEntryRow): boolean => !this.#taken.has(one);
-      // An allow beside a declared deny contradicts it, so it counts before the deny: else the list would look as declared.
-      const allow = entry.list === "deny" && alike.length > 1 ? "allow" : undefined;
       const row =
-        candidates.find((one) => one.list === allow && isFree(one)) ??
-        candidates.find((one) => one.list === entry.list) ??
-        candidates.find(isFree);
+        candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !this.#taken.has(one));
       if (row === undefined) missing.push(key);
       else this.take(key, row);
     }

@@ -55,7 +55,9 @@ describe.skipIf(!hasShell)("apply --only-expired", () => {
       EMAIL_SECURITY_API_KEY: sandbox.tenants[0]?.apiKeys.ci,
     })("apply", "settings/acme.yaml", "--stack", "acme", "--only-expired", "--no-evidence");
     expect(code, output).toBe(0);
-    const left = stdout.split("\n").filter((line) => /^Left, |^…/.test(line));
+    // Continued lines are indented.
+    const lines = stdout.replace(/\n +/g, " ").split("\n");
+    const left = lines.filter((line) => /^Left, |^…/.test(line));
     expect(left).toHaveLength(21);
     expect(left[0]).toMatch(
       /^Left, though its last day is past: allow zz\.example: it was put on the allow list/,

@@ -111,7 +111,7 @@ it("goes on with what its message says to set, and shows who is sent which key",
   // As a person would: the lines are pasted before the command.
   const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
   const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
-  expect(output).toContain(`Keys
+  expect(output.replace(/\n {4}(?=\S)/g, " ")).toContain(`Keys
 
   · ${service.url} is sent the key of acme, from the output of the command "echo"
   · ${service.url} is sent the key of globex, from the file "keys/globex"
