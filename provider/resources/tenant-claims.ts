@@ -24,6 +24,8 @@ export interface ClaimedTenant {
 
 /** Between two readings of the shared files. */
 const POLL_MS = 50;
+/** Between two looks for a claim to answer. */
+const ANSWER_POLL_MS = 200;
 /** How long an explicit instance waits, before its first write, for the process of another one to start. */
 const START_MS = 200;
 /** How long a writer waits for the answer of a process that declares the same list. */
@@ -83,7 +85,7 @@ export class TenantClaims {
     if (tenant === undefined || this.#present.has(`${list} ${tenant.apiKey}`)) return;
     this.#present.set(`${list} ${tenant.apiKey}`, tenant);
     this.#add(list, tenant, undefined);
-    this.#answering ??= setInterval(() => this.#answer(), POLL_MS).unref();
+    this.#answering ??= setInterval(() => this.#answer(), ANSWER_POLL_MS).unref();
   }
 
   /**

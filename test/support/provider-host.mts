@@ -32,6 +32,15 @@ http2.createServer = ((...args: Parameters<typeof createServer>) => {
   });
 }) as typeof createServer;
 
+const intervals = new Set<NodeJS.Timeout>();
+const { setInterval: startInterval } = globalThis;
+// One that doesn't keep a process alive would go on here, and all that it holds on to with it.
+globalThis.setInterval = ((...args: Parameters<typeof startInterval>) => {
+  const interval = startInterval(...args);
+  intervals.add(interval);
+  return interval;
+}) as typeof startInterval;
+
 process.on("message", (message: Begin | { readonly end: true }) => {
   if ("end" in message) void end();
   else begin(message);
@@ -57,6 +66,8 @@ async function end(): Promise<void> {
   const closed = [...servers].map((server) => promisify(server.close.bind(server))());
   for (const connection of connections) connection.destroy();
   servers.clear();
+  for (const interval of intervals) clearInterval(interval);
+  intervals.clear();
   for (const [at, emitter] of emitters.entries()) {
     for (const { event, listener } of listenersOf(emitter)) {
       if (!ownListeners[at]?.has(listener)) emitter.off(event, listener);
