@@ -18,7 +18,9 @@ export function lostByExport(before: Files, after: Files): readonly string[] {
   const lost = old.unreadable.map((name) => `${name} whole: it can't be read`);
   for (const [key, values] of old.rules) {
     const kept = next.rules.get(key) ?? [];
-    if (values.some((value) => !kept.some((one) => isSame(one, value)))) lost.push(`\`${key}\``);
+    const missing = values.filter((value) => !kept.some((one) => isSame(one, value)));
+    if (missing.length === 0) continue;
+    lost.push(key === "include" ? `\`include\` of ${named(missing.map(String))}` : `\`${key}\``);
   }
   const gone: string[] = [];
   const byAttribute = new Map<string, string[]>();
@@ -63,8 +65,9 @@ function contentOf(files: Files): Content {
     for (const [key, content] of Object.entries(value)) {
       if (key === "allow" || key === "deny" || key === "vips") {
         for (const one of Array.isArray(content) ? content : []) addElement(elements, key, one);
-      } else if (key !== "version" && key !== "include") {
-        rules.set(key, [...(rules.get(key) ?? []), content]);
+      } else if (key !== "version") {
+        const values = key === "include" && Array.isArray(content) ? content : [content];
+        rules.set(key, [...(rules.get(key) ?? []), ...values]);
       }
     }
   }

@@ -28,6 +28,7 @@ import {
   patch,
   removeRows,
   resourceId,
+  sayLeftRows,
   stateOf,
   takeOver,
 } from "./entry-writes";
@@ -214,14 +215,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
     // What is not there is not asked for by its id: that may be of something else by now.
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
+    const rows = row === undefined ? [] : await tenant.entriesOfValue(query);
+    const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type }));
     const duplicates =
-      row === undefined
-        ? []
-        : duplicatesOf(row, await tenant.entriesOfValue(query)).filter(
-            (one) => one.id !== row.id && !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type })),
-          );
+      row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
     if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) {
       await removeRows(duplicates, state, tenant);
+      sayLeftRows(state, rows, { ...context, isLeft: (one) => one.list !== state.list && isOwn(one) });
       if (duplicates.length > 0)
         say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;

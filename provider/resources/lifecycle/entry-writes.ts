@@ -72,13 +72,20 @@ export async function clearOtherList(
   isMeant: boolean,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const others = (await tenant.entriesOfValue(entry)).filter(
+  const rows = await tenant.entriesOfValue(entry);
+  const isLeft = (row: AllowDenyEntryRow): boolean =>
+    row.list !== entry.list &&
+    !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+    !leaves(row);
+  const isOfScope = (row: AllowDenyEntryRow): boolean =>
+    (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope;
+  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isOfScope(row) });
+  const others = rows.filter(
     (row) =>
-      LISTS.some((list) => list === row.list && list !== entry.list) &&
-      (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope &&
+      LISTS.some((list) => list === row.list) &&
+      isOfScope(row) &&
       !isDeclared(keyOf(row, entry)) &&
-      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
-      !leaves(row),
+      isLeft(row),
   );
   const [first] = others;
   if (first === undefined) return;
@@ -90,6 +97,23 @@ export async function clearOtherList(
   await removeRows(others, entry, tenant);
   say(
     `Removed ${others.length === 1 ? "a duplicate" : `${others.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${others.map(describeEntry).join(" | ")}`,
+  );
+}
+
+/** Names the rows of a value that stay on the tenant's lists and no resource of the program declares. */
+export function sayLeftRows(
+  entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
+  rows: readonly AllowDenyEntryRow[],
+  {
+    isDeclared,
+    isLeft,
+    say,
+  }: Pick<Context, "isDeclared" | "say"> & { readonly isLeft: (row: AllowDenyEntryRow) => boolean },
+): void {
+  const left = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
+  if (left.length === 0) return;
+  say(
+    `${printable(entry.value)} is also at the tenant as ${left.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
   );
 }
 

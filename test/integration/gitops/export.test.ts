@@ -251,12 +251,16 @@ describe("email-security export", () => {
       writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
     const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
     write("deny.yaml", () => `version: 1\ndeny:\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`);
-    write("settings.yaml", (text) => `${text}\npolicy: { requireTicket: [deny] }\n`);
+    write("settings.yaml", (text) => {
+      const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
+      return `${included}\npolicy: { requireTicket: [deny] }\n`;
+    });
     const before = texts();
     const { code, stderr } = await runExport(tenant, "--force");
     expect(code).toBe(1);
     for (const lost of [
       "  `policy`\n",
+      "  `include` of base.yaml\n",
       "  `ticket` of EVIL.example\n",
       "  `expires` of EVIL.example\n",
       "  `reviewed` of EVIL.example\n",

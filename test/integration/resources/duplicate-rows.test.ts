@@ -133,4 +133,26 @@ describe("a deny beside an allow of the same value", () => {
     expect(up).toMatchObject({ outcome: "failed" });
     expect(tenant.service.held()).toEqual(["allow evil.example", "deny evil.example"]);
   });
+
+  it("is named where the deny is deleted and the allow stays", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ list: "deny", value: "evil.example" });
+    const [row] = tenant.service.entries;
+    tenant.service.entries.push({ ...row, id: "later", list: "allow" } as never);
+    const { printed } = await entry.destroy();
+    expect(tenant.service.held()).toEqual(["allow evil.example"]);
+    expect(printed).toContain("evil.example is also at the tenant as");
+  });
+
+  it("is named where the allow is of another scope", async () => {
+    await using tenant = await literalTenant({
+      entries: [{ list: "allow", value: "Evil.example", verdict_scope: "graymail" }],
+      permitsDuplicates: true,
+    });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    const { outcome, printed } = await entry.up({ list: "deny", value: "evil.example" });
+    expect(outcome).toBe("created");
+    expect(printed).toContain("evil.example is also at the tenant as");
+  });
 });
