@@ -1,8 +1,9 @@
-import { lstatSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import type { Command } from "commander";
+import type { Database } from "../rollout/journal/database";
 import { isPostgres } from "../settings/postgres-address";
 import { hasPassword } from "../settings/secrets";
-import { quote } from "../settings/text";
+import { harmless, quote } from "../settings/text";
 
 /** Of the option `--database`, what its help ends with. */
 export const DATABASE_DEFAULT =
@@ -56,6 +57,27 @@ export async function journalToRead(named: string | undefined): Promise<string |
     await refuseMissing(place, `Mend ${by}, or leave it out for the journal of this folder`);
   }
   return place;
+}
+
+/**
+ * Works with the journal, where there is one: to open one that isn't there would make it.
+ *
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the file that is named is not there.
+ */
+export async function withExistingJournal<T>(
+  named: string | undefined,
+  work: (database: Database | undefined) => Promise<T>,
+): Promise<T> {
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const place = await journalToRead(named);
+  if (place === undefined && !existsSync(DEFAULT_JOURNAL)) return await work(undefined);
+  const log = (line: string): void => console.error(harmless(line));
+  const database = await openDatabase(place ?? DEFAULT_JOURNAL, { log });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
 /**

@@ -52,7 +52,7 @@ async function skipVerb(names: readonly string[], options: SkipOptions): Promise
   }
   await refuseNoJournal(options);
   return await withRollouts(options, async (rollouts) => {
-    if (names.length === 0) return await list(rollouts);
+    if (names.length === 0) return await list(rollouts, file);
     const request = { file, names, environment: process.env, nowMs: Date.now() };
     return end ? await takeUpAgain(rollouts, request) : await leaveOut(rollouts, reason, request);
   });
@@ -68,13 +68,14 @@ async function refuseNoJournal({ database }: JournalOptions): Promise<void> {
   );
 }
 
-async function list({ journal, commands }: Rollouts): Promise<ExitCode> {
-  const { allSkips, skippedTenant } = await import("../rollout/journal/skips.js");
+async function list({ journal, commands }: Rollouts, file: string): Promise<ExitCode> {
+  const { skippedTenant } = await import("../rollout/journal/skips.js");
+  const { currentSkips } = await import("../rollout/skipping/skip.js");
   const { Paper } = await import("../plan/render/paper.js");
   const { given, say } = await import("../plan/render/words.js");
   const { skippedOf } = await import("../rollout/report/report-text.js");
   const { reportOfSkipped } = await import("../rollout/report/report-of.js");
-  const skips = await allSkips(journal.database);
+  const skips = await currentSkips(journal, { file, environment: process.env });
   if (skips.length === 0) {
     console.log("Nobody is skipped.");
     return EXIT.clean;
@@ -88,7 +89,7 @@ async function list({ journal, commands }: Rollouts): Promise<ExitCode> {
   }
   process.stdout.write(paper.toString());
   const [first] = skips;
-  console.log(printable(`To take one up again: \`${commands.endSkip([first?.name ?? ""], TARGETS_FILE)}\``));
+  console.log(printable(`To take one up again: \`${commands.endSkip([first?.name ?? ""], file)}\``));
   return EXIT.clean;
 }
 
@@ -145,7 +146,7 @@ async function takeUpAgain(rollouts: Rollouts, request: SkipRequest): Promise<Ex
   const { takeUp } = await import("../rollout/skipping/skip.js");
   const { skipText } = await import("../rollout/skipping/without-skipped.js");
   const { commands } = rollouts;
-  const { skips, rollouts: open } = await takeUp(rollouts.journal, request);
+  const { skips, rollouts: open, declared: names } = await takeUp(rollouts.journal, request);
   for (const one of skips) say(`Not skipped any more: ${skipText(one)}.`);
   for (const [id, own] of Map.groupBy(open, ({ rollout }) => rollout)) {
     const isHeld = await rollouts.isHeld(id);
@@ -155,7 +156,7 @@ async function takeUpAgain(rollouts: Rollouts, request: SkipRequest): Promise<Ex
       }: \`${commands.resume(id)}\``,
     );
   }
-  const names = skips.map(({ name }) => name);
+  if (names.length === 0) return EXIT.clean;
   say(
     `What came to others meanwhile comes to ${names.length === 1 ? "it" : "them"} with the next rollout: \`${commands.plan(request.file, names)}\``,
   );

@@ -1,16 +1,17 @@
-import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import type { RememberedIdentities } from "../rollout/targets/same-tenant";
-import type { Target } from "../rollout/targets/target";
-import { shellWord } from "../settings/shell-word";
+import type { KeptStack } from "../rollout/tenants/add-tenant";
+import type { PlacedTenant } from "../rollout/tenants/place-tenant";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { askNamed } from "./asked-tenant";
 import { factsOf, term } from "./change-options";
-import { EXIT, type ExitCode, programName, verb } from "./command-line";
-import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "./journal-place";
+import { tellNextRollout } from "./next-rollout";
 import { several, TARGETS_FILE } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
 import { tenantRenameCommand } from "./tenant-rename-command";
@@ -112,27 +113,28 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const ownDomains = await ownDomainsIn(options);
   const place = async () => {
     const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
-    const { target, others, services } = placed;
+    const { target, others } = placed;
     const { read: standing, unread } = standingTenants(others, today);
     const baseline = baselineFor(target, named, standing, unread, today);
     await refuseSameKey(target, others, process.env);
-    return { placed, target, services, standing, unread, baseline };
+    return { placed, target, standing, unread, baseline };
   };
   const first = await place();
   const { observed, host } = await askNamed(
-    { target: first.target, services: first.services },
+    { target: first.target, services: first.placed.targets.services },
     await journalToRead(options.database),
     async (client) => ({ observed: await observe(client), host: hostOf(client) }),
   );
+  const stack = await keptStack(first.placed);
   using locks = options.dryRun ? undefined : await lockFiles([file, first.target.settings]);
   // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
   const { placed, target, standing, unread, baseline } = locks === undefined ? first : await place();
   const { baseline: _baseline, ...said } = options;
   const facts = { ...factsOf(said) };
   const beside = options.beside ?? [];
-  const remembered = await rememberedIn(options, file, placed.others);
+  const remembered = await rememberedIn(options, placed);
   const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
-  const added = addTenantTo(placed, observed, about);
+  const added = addTenantTo(placed, observed, { ...about, ...(stack && { stack }) });
   const { stdout } = process;
   const { addedText } = await import("../rollout/tenants/added-text.js");
   stdout.write(addedText(placed, added, baseline?.settings.file, stdout.columns ?? 80));
@@ -156,30 +158,34 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
     branch: `tenant-${name}`,
   };
   const code = await showAndWrite(files, message, options, { shown, locks });
-  if (!options.dryRun) {
-    console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
-  }
+  if (!options.dryRun) await tellNextRollout(target, placed.targets, options);
   return code === EXIT.clean && !isNothing ? EXIT.changes : code;
 }
 
 /** What the rollouts' journal knows of the tenants that are there, where there is a journal. */
 async function rememberedIn(
   { database: named }: AddOptions,
-  file: string,
-  others: readonly Target[],
+  { others, targets: { project } }: PlacedTenant,
 ): Promise<RememberedIdentities> {
-  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
   const { rememberedIdentities } = await import("../rollout/journal/remembered-identities.js");
-  const { readTargets } = await import("../rollout/targets/read-targets.js");
-  const place = await journalToRead(named);
-  // To open a journal that doesn't exist would create it.
-  if (others.length === 0 || (place === undefined && !existsSync(DEFAULT_JOURNAL))) return new Map();
-  const log = (line: string): void => console.error(harmless(line));
-  const database = await openDatabase(place ?? DEFAULT_JOURNAL, { log });
+  if (others.length === 0) return new Map();
+  return await withExistingJournal(named, async (database) =>
+    database === undefined ? new Map() : await rememberedIdentities(database, { project }, others),
+  );
+}
+
+/** Reads the stack of the tenant's name, which `tenant remove` keeps; undefined where nobody can know it here. */
+async function keptStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  const { withGoingStack } = await import("../rollout/tenants/going-stack.js");
   try {
-    return await rememberedIdentities(database, { project: readTargets(file).project }, others);
-  } finally {
-    await database.close();
+    // A person who only adds files may have nothing to do with Pulumi.
+    if (stateBackend(process.env, projectFolder(targets.file)).url === undefined) return undefined;
+    return await withGoingStack(target, targets, process.env, async (stack) => stack);
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    console.error(harmless(`note: whether a stack ${target.stack} is there can't be read. ${error.message}`));
+    return undefined;
   }
 }
 

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import type { GoingStack } from "../rollout/tenants/going-stack";
@@ -7,7 +6,7 @@ import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
 import { fitted } from "./fitted";
-import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { withHelp } from "./verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
@@ -63,6 +62,7 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
     const code = await letStackGo(removed, options, today);
     if (code !== EXIT.clean) return code;
   }
+  await settleSkip(removed, options, isStackGoing);
   using locks = options.dryRun ? undefined : await lockFiles(removed.files.map(({ file }) => file));
   const { isStale } = await import("../gitops/write-change.js");
   if (removed.files.some(isStale)) removed = await withoutTenant(options.targets, name, today);
@@ -198,24 +198,43 @@ export async function refuseOpenRolloutsOf(
   given: string | undefined,
   isGoing: boolean,
 ): Promise<void> {
-  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
   const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../rollout/tenants/open-rollouts.js");
   const { RolloutCommands } = await import("../rollout/commands.js");
-  // One that is named and not there says nothing of what is open.
-  const named = await journalToRead(given);
-  const place = named ?? DEFAULT_JOURNAL;
   const commands = new RolloutCommands(given, programName());
   const log = (line: string): void => console.error(harmless(line));
-  // To open one that is not there would make it.
-  const isThere = named !== undefined || existsSync(place);
-  const database = isThere ? await openDatabase(place, { log }) : undefined;
-  try {
+  await withExistingJournal(given, async (database) => {
     if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
     await refuseMarkedRollouts(
       { target, targets },
       { environment: process.env, database, commands, isGoing, log },
     );
-  } finally {
-    await database?.close();
-  }
+  });
+}
+
+/** Ends the skip of a tenant whose stack is gone. With the stack, the skip stays, and it is told how to end it. */
+async function settleSkip(
+  { target, targets }: RemovedTenant,
+  { database: named, dryRun }: RemoveOptions,
+  isStackGone: boolean,
+): Promise<void> {
+  const { endTenantSkip, findTenantSkip } = await import("../rollout/tenants/tenant-skip.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const { RolloutCommands } = await import("../rollout/commands.js");
+  await withExistingJournal(named, async (database) => {
+    const skip = database && (await findTenantSkip(database, target, targets, process.env));
+    if (database === undefined || skip === undefined) return;
+    const text = skipText({ ...skip, name: target.name });
+    if (!isStackGone) {
+      const command = new RolloutCommands(named, programName()).endSkip([skip.name], targets.file);
+      console.log(
+        harmless(
+          `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: ${command}`,
+        ),
+      );
+    } else if (dryRun) console.log(harmless(`With the stack goes the skip of ${text}.`));
+    else {
+      await endTenantSkip(database, skip, process.env);
+      console.log(harmless(`Not skipped any more, since its stack is gone: ${text}.`));
+    }
+  });
 }

@@ -1,9 +1,9 @@
 import { Command } from "commander";
-import { shellWord } from "../settings/shell-word";
 import { harmless } from "../settings/text";
-import { type ExitCode, programName, verb } from "./command-line";
+import { type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
 import { type JournalOptions, withJournal } from "./journal-place";
+import { tellNextRollout } from "./next-rollout";
 import { TARGETS_FILE } from "./tenant-options";
 import { refuseOpenRolloutsOf } from "./tenant-remove-command";
 import { withHelp } from "./verb-help";
@@ -52,9 +52,7 @@ async function rename(from: string, name: string, options: RenameOptions): Promi
     branch: `tenant-${name}`,
   };
   const code = await showAndWrite(renamed.files, message, options, { locks });
-  if (!options.dryRun) {
-    const { targets: file } = options;
-    console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
-  }
+  const { renamed: target, targets } = renamed;
+  if (!options.dryRun) await tellNextRollout(target, targets, options);
   return code;
 }

@@ -108,3 +108,62 @@ it("is kept from it by a rollout whose journal is not at hand, and not by the lo
   expect(done.stderr).toContain(`left behind by ci@${hostname()} (pid ${NOBODY}), since`);
   expect(fleet.holds("t0")).toEqual([]);
 });
+
+it("keeps a skip with the stack, tells whoever adds the tenant again, and ends it with the stack", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
+  await fleet.write("settings/t1.yaml", "version: 1\ninclude: [baseline.yaml]\nallow: [partner.example]\n");
+  await fleet.commitAll("All tenants");
+  const run = async (...args: string[]) => await fleet.begin({}, ...args).ended;
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(await run("rollout", "skip", "t1", "--reason", "its key is refused")).toMatchObject({ code: 0 });
+
+  const renamed = await run("tenant", "rename", "t1", "u1");
+  expect(renamed.stdout).toContain("\nNext: email-security rollout skip u1 --end\nThen: email-security");
+  expect(await run("rollout", "skip")).toMatchObject({ stdout: expect.stringContaining("skip u1 --end") });
+  fleet.git("checkout", "--quiet", "--", ".");
+
+  const removed = await run("tenant", "remove", "t1");
+  expect(removed.code, removed.output).toBe(0);
+  expect(removed.stdout).toMatch(/Rollouts still skip "t1", since .* \(its key is refused\): with its stack/);
+  const added = await run("tenant", "add", "t1");
+  expect(added.code, added.output).toBe(0);
+  expect(added.stdout).toContain("Its stack t1 was kept: the next rollout goes on with what that declared.");
+  expect(added.stdout).toContain("That rollout writes nothing");
+  expect(added.stdout).not.toContain("new stack");
+  expect(added.stdout).toMatch(/Rollouts skip "t1", since .* \(its key is refused\)/);
+  const commands = added.stdout.split("\n").filter((line) => /^(?:Next|Then): /.test(line));
+  expect(commands).toEqual([
+    "Next: email-security rollout skip t1 --end",
+    "Then: email-security rollout tenants.yaml --only t1",
+  ]);
+  // The commands work as they are printed.
+  for (const command of commands) {
+    const [, ...args] = command.replace(/^\w+: /, "").split(" ");
+    const ended = await run(...args, ...(args.includes("skip") ? [] : ["--yes"]));
+    expect(ended.code, ended.output).toBe(0);
+  }
+
+  // Ended after the removal, the skip advises no rollout of a tenant that the file doesn't have.
+  fleet.git("add", "--all");
+  fleet.git("commit", "--quiet", "--message", "Again");
+  expect(await run("rollout", "skip", "t1", "--reason", "leaves")).toMatchObject({ code: 0 });
+  expect(await run("tenant", "remove", "t1")).toMatchObject({ code: 0 });
+  const late = await run("rollout", "skip", "t1", "--end");
+  expect([late.code, late.stdout]).toEqual([0, expect.not.stringContaining("--only t1")]);
+
+  fleet.git("checkout", "--quiet", "--", ".");
+  expect(await run("rollout", "skip", "t1", "--reason", "leaves for good")).toMatchObject({ code: 0 });
+  const told = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1", "--dry-run");
+  expect([told.code, told.stdout]).toEqual([
+    0,
+    expect.stringContaining('With the stack goes the skip of "t1"'),
+  ]);
+  const gone = await run("tenant", "remove", "t1", "--forget-stack", "--yes", "t1");
+  expect(gone.stdout).toMatch(
+    /Not skipped any more, since its stack is gone: "t1", since .* \(leaves for good\)/,
+  );
+  expect(await run("rollout", "skip")).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  const anew = await run("tenant", "add", "t1");
+  expect(anew.stdout).toContain("A first rollout, with a new stack, writes nothing");
+  expect(anew.stdout).toContain("\nNext: email-security rollout tenants.yaml --only t1\n");
+});

@@ -57,6 +57,8 @@ export interface TakenUp {
   readonly skips: readonly Skip[];
   /** The rollouts that left them out and are not through. */
   readonly rollouts: readonly SkippedIn[];
+  /** The names of those that the targets file still has; of all where it can't be read. */
+  readonly declared: readonly string[];
 }
 
 /**
@@ -67,16 +69,26 @@ export interface TakenUp {
 export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
   const { environment, names, nowMs } = request;
   const whose = whoseOf(request);
-  // A tenant that was renamed since is meant by the name that it has now.
-  const all = (await allSkips(journal.database)).map((one) =>
-    one.project === whose.project && one.backend === whose.backend
-      ? { ...one, name: whose.names?.get(one.stack) ?? one.name }
-      : one,
-  );
+  const all = await currentSkips(journal, request);
   const meant = new Set(names.flatMap((name) => namesOf(all, name, whose)));
   const skips = [...meant].map((name) => oneOf(all, name, whose));
   const by = nameOfWho(environment);
-  return { skips, rollouts: await endSkips(journal.database, skips, { by, nowMs }) };
+  const rollouts = await endSkips(journal.database, skips, { by, nowMs });
+  const isDeclared = ({ stack }: Skip): boolean => whose.names?.has(stack) ?? true;
+  return { skips, rollouts, declared: skips.filter(isDeclared).map(({ name }) => name) };
+}
+
+/** All skips that hold now. A tenant that was renamed since has the name that the targets file gives it. */
+export async function currentSkips(
+  { database }: Journal,
+  request: Pick<SkipRequest, "file" | "environment">,
+): Promise<readonly Skip[]> {
+  const { project, backend, names } = whoseOf(request);
+  return (await allSkips(database)).map((one) =>
+    one.project === project && one.backend === backend
+      ? { ...one, name: names?.get(one.stack) ?? one.name }
+      : one,
+  );
 }
 
 /** Those that a name with `*` is of: of this project and state backend alone, since who writes it thinks of no other. */
@@ -110,10 +122,9 @@ function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>
 }
 
 /** As far as it can be told: who is left out is not kept so by a targets file that is broken or gone. */
-function whoseOf({
-  file,
-  environment,
-}: SkipRequest): Partial<WhoseRollouts> & { readonly names?: ReadonlyMap<string, string> } {
+function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
+  readonly names?: ReadonlyMap<string, string>;
+} {
   try {
     const { project, targets } = readTargets(file);
     const names = new Map(targets.map(({ name, stack }) => [stack, name]));

@@ -19,6 +19,7 @@ import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
 import { findSameTargets, type RememberedIdentities, SameTenantError } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
+import type { GoingStack } from "./going-stack";
 import { includePath, type PlacedTenant } from "./place-tenant";
 import { knownAs, type StandingTenant, sharedFiles } from "./standing-tenants";
 
@@ -37,14 +38,21 @@ export interface AddOptions {
   readonly standing: readonly StandingTenant[];
   /** What earlier rollouts read of the tenants that are there. Default: nothing. */
   readonly remembered?: RememberedIdentities;
+  /** The stack of the tenant's name. Default: not known. */
+  readonly stack?: KeptStack;
 }
+
+/** A stack that a tenant may have kept from the time before it was removed from the targets file. */
+export type KeptStack = Pick<GoingStack, "isThere" | "known">;
 
 /** A tenant that is taken in as soon as the files are written. */
 export interface AddedTenant {
   readonly files: readonly ChangedFile[];
   readonly made: TenantFile;
-  /** Of the files as they would be, over a new stack. */
+  /** Of the files as they would be, over the tenant's stack; over a new one where that isn't known. */
   readonly plan: Plan;
+  /** Whether the stack is there already; undefined: not known. */
+  readonly hasStack: boolean | undefined;
 }
 
 /**
@@ -113,7 +121,7 @@ export async function refuseSameKey(
  */
 export function addTenantTo(placed: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
   const { target, before, after, isFirst } = placed;
-  const { file, today, host, ownDomains, baseline, facts, beside, standing, remembered } = options;
+  const { file, today, host, ownDomains, baseline, facts, beside, standing, remembered, stack } = options;
   const read = new Map([[target, identityOfObserved(target.baseUrl, observed)]]);
   const same = findSameTargets(read, remembered);
   if (same.length > 0) throw new SameTenantError(same);
@@ -133,13 +141,14 @@ export function addTenantTo(placed: PlacedTenant, observed: Observed, options: A
     resolve(path) === resolve(target.settings) ? made.text : readOther(path);
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
   if (settings === undefined) throw refusedBy(target.settings, findings);
-  const desired = desiredOf(settings, knownLists({}, target.stack, undefined), findings);
+  const lastDeclared = stack?.known ?? knownLists({}, target.stack, undefined);
+  const desired = desiredOf(settings, lastDeclared, findings);
   const plan = planOf(target, settings, desired, observed, host, { accepting: {} });
   const files: ChangedFile[] = [
     { file: target.settings, before: "", after: made.text, does: "make" },
     { file: normalize(file), before, after, ...(isFirst ? { does: "make" } : {}) },
   ];
-  return { files, made, plan };
+  return { files, made, plan, hasStack: stack?.isThere };
 }
 
 /** What the file that would be made may not say: most often, what a team's rules ask for and a service does not tell. */

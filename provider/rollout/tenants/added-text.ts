@@ -18,7 +18,7 @@ const LONGEST = 200;
  */
 export function addedText(
   { target, wave }: PlacedTenant,
-  { made, plan }: AddedTenant,
+  { made, plan, hasStack }: AddedTenant,
   baseline: string | undefined,
   width: number,
 ): string {
@@ -55,24 +55,38 @@ export function addedText(
       : [
           `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
         ]),
-    ...firstRollout(plan, baseline),
+    ...(hasStack
+      ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`]
+      : []),
+    ...firstRollout(plan, baseline, rolloutWith(hasStack)),
   ];
   const lines = sentences.flatMap((one) => hanging(0, excerpt(one, 2_000), width));
   return `${harmless([...lines, ...changesOf(plan)].join("\n"))}\n`;
 }
 
-/** What the first rollout of it would do, in sentences. */
-function firstRollout({ changes, guards }: Plan, baseline: string | undefined): string[] {
-  if (guards.length > 0) {
-    return ["A first rollout, with a new stack, would be stopped:", ...guards.map(({ message }) => message)];
+function rolloutWith(hasStack: boolean | undefined): string {
+  switch (hasStack) {
+    case true:
+      return "That rollout";
+    case false:
+      return "A first rollout, with a new stack,";
+    case undefined:
+      return "A first rollout, if there is no stack yet,";
   }
-  if (changes.length === 0) return ["A first rollout, with a new stack, writes nothing: all is as declared."];
+}
+
+/** What the first rollout of it would do, in sentences. */
+function firstRollout({ changes, guards }: Plan, baseline: string | undefined, rollout: string): string[] {
+  if (guards.length > 0) {
+    return [`${rollout} would be stopped:`, ...guards.map(({ message }) => message)];
+  }
+  if (changes.length === 0) return [`${rollout} writes nothing: all is as declared.`];
   const added = changes.filter(({ sign }) => sign === "add").length;
   const what =
     added === changes.length
       ? `bring ${counted(added, "entry or VIP", "entries and VIPs")} that it lacks of ${baseline ?? "its files"}`
       : `change ${counted(changes.length, "entry or VIP", "entries and VIPs")}`;
-  return [`A first rollout, with a new stack, would ${what}:`];
+  return [`${rollout} would ${what}:`];
 }
 
 function changesOf({ changes }: Plan): string[] {

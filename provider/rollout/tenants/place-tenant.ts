@@ -38,7 +38,8 @@ export interface PlacedTenant {
   /** Whether there is no targets file yet. */
   readonly isFirst: boolean;
   readonly others: readonly Target[];
-  readonly services: Targets["services"];
+  /** The targets file as it would be. */
+  readonly targets: Targets;
   /** The wave that it is in. */
   readonly wave: string;
 }
@@ -83,7 +84,7 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
     after,
     isFirst,
     others: now?.targets ?? [],
-    services: would.services,
+    targets: would,
     wave: waveOf(target, would, asked.wave),
   };
 }

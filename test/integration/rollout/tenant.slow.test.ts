@@ -90,7 +90,9 @@ it("commits a tenant that comes and one that goes, with nothing else, each on a 
       /^Committed settings\/hooli\.yaml, tenants\.yaml as \w+ on the new branch email-security\/tenant-hooli/,
     ),
   ]);
-  expect(added.stdout).toContain("A first rollout, with a new stack, writes nothing: all is as declared.");
+  expect(added.stdout).toContain(
+    "A first rollout, if there is no stack yet, writes nothing: all is as declared.",
+  );
   expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
     "Take in the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
   );

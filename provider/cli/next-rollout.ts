@@ -1,0 +1,31 @@
+import type { Target, Targets } from "../rollout/targets/target";
+import { harmless } from "../settings/text";
+import { programName } from "./command-line";
+import { type JournalOptions, withExistingJournal } from "./journal-place";
+import type { WriteOptions } from "./write-options";
+
+/** Prints the commands that bring a tenant to what its files now declare. A tenant that is skipped is to be taken up first. */
+export async function tellNextRollout(
+  target: Pick<Target, "name" | "stack">,
+  targets: Pick<Targets, "file" | "project">,
+  { database: named, pr }: JournalOptions & WriteOptions,
+): Promise<void> {
+  const { RolloutCommands } = await import("../rollout/commands.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const { findTenantSkip } = await import("../rollout/tenants/tenant-skip.js");
+  const commands = new RolloutCommands(named, programName());
+  const skip = await withExistingJournal(
+    named,
+    async (database) => database && (await findTenantSkip(database, target, targets, process.env)),
+  );
+  const next = pr ? "Next, once it is merged" : "Next";
+  const rollout = commands.plan(targets.file, [target.name]);
+  if (skip === undefined) {
+    console.log(`${next}: ${rollout}`);
+    return;
+  }
+  const { name } = target;
+  console.log(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`));
+  console.log(`${next}: ${commands.endSkip([name], targets.file)}`);
+  console.log(`Then: ${rollout}`);
+}

@@ -1,0 +1,37 @@
+import { ConfigurationError } from "../../client";
+import type { Database } from "../journal/database";
+import { endSkips, type Skip, standingSkips } from "../journal/skips";
+import { nameOfWho } from "../origin";
+import { projectFolder, stateBackend } from "../state-backend";
+import type { Target, Targets } from "../targets/target";
+
+/** A skip belongs to a stack, and so outlives the tenant's line in the targets file. */
+export async function findTenantSkip(
+  database: Database,
+  { stack }: Pick<Target, "stack">,
+  { file, project }: Pick<Targets, "file" | "project">,
+  environment: NodeJS.ProcessEnv,
+): Promise<Skip | undefined> {
+  const backend = backendFingerprint(file, environment);
+  const skips = await standingSkips(database, { project, ...(backend === undefined ? {} : { backend }) });
+  return skips.get(stack);
+}
+
+/** Ends the skip of a tenant whose stack is gone. */
+export async function endTenantSkip(
+  database: Database,
+  skip: Skip,
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  await endSkips(database, [skip], { by: nameOfWho(environment), nowMs: Date.now() });
+}
+
+/** Undefined where the environment doesn't name a usable state backend: the skip holds in that of its rollouts. */
+function backendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return stateBackend(environment, projectFolder(file)).fingerprint;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
+}
