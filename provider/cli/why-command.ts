@@ -59,8 +59,10 @@ export function whyCommand(): Command {
 
 async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
   const { refang } = await import("../settings/refang.js");
+  const { parsePattern } = await import("../gitops/find/wanted.js");
   const parsed = refang(written);
-  if (!parsed.ok) throw new ConfigurationError(`The value ${parsed.reason}.`);
+  const value = parsePattern(written)?.canonical ?? (parsed.ok ? parsed.value.canonical : undefined);
+  if (value === undefined) throw new ConfigurationError(`The value ${parsed.ok ? "" : parsed.reason}.`);
   if (given !== undefined && options.tenant !== undefined)
     throw new ConfigurationError(
       "Give a settings file or --tenant, not both: the targets file names the tenant's.",
@@ -70,7 +72,7 @@ async function run(written: string, given: string | undefined, options: Options)
   const own = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
   const file = own?.target.settings ?? given ?? (await defaultFile());
   const of = own === undefined ? await tenantOf(file, targets) : { named: own };
-  const story = await storyOf(parsed.value.canonical, file, of, options);
+  const story = await storyOf(value, file, of, options);
   const { whyJson, whyMarkdown, whyText } = await import("../gitops/why/why-output.js");
   const { stdout } = process;
   if (options.json) stdout.write(whyJson(story));

@@ -71,9 +71,13 @@ export function renamedTenantGuard(
   }));
   const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
+  const keep =
+    stack === name
+      ? `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${quote(place.file, 300)}.`
+      : `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`.`;
   return {
     code: "renamed-tenant",
-    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}, which no tenant of the targets file has any more: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`. If it is another tenant, remove the old stack: \`pulumi stack rm --force --stack ${shellWord(stackName)}\`.`,
+    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}, which no tenant of the targets file has any more: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${keep} If it is another tenant, remove the old stack: \`pulumi stack rm --force --stack ${shellWord(stackName)}\`.`,
   };
 }
 

@@ -1,6 +1,8 @@
 import { ConfigurationError } from "../../client";
+import { parseAddressRange } from "../../settings/address-range";
 import type { EntryType } from "../../settings/assumptions";
-import type { EntryValue } from "../../settings/entry-value";
+import { parseWildcard } from "../../settings/coverage";
+import { canonicalValue, type EntryValue } from "../../settings/entry-value";
 import { refang } from "../../settings/refang";
 import { excerpt } from "../../settings/text";
 
@@ -25,7 +27,7 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
     [values, false],
   ] as const) {
     for (const text of texts) {
-      const { canonical: value, entryType } = readValue(text);
+      const { canonical: value, entryType } = (isSender ? undefined : parsePattern(text)) ?? readValue(text);
       if (isSender && entryType === "ip") {
         throw new ConfigurationError(
           `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
@@ -37,6 +39,14 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
   if (wanted.size === 0)
     throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
   return [...wanted.values()];
+}
+
+/** Reads a wildcard or a range of addresses, which a tenant may hold and no file declares; undefined for anything else. */
+export function parsePattern(text: string): EntryValue | undefined {
+  const canonical = canonicalValue(text.trim());
+  if (parseWildcard(canonical) !== undefined)
+    return { canonical, entryType: canonical.includes("@") ? "email_address" : "domain" };
+  return parseAddressRange(canonical) === undefined ? undefined : { canonical, entryType: "ip" };
 }
 
 /** The one place where what a person typed is read. */

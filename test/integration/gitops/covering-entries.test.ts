@@ -59,6 +59,20 @@ describe("find", () => {
     expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
   });
 
+  it.each([
+    ["*.wild.example", "*.wild.example"],
+    ["*.Wild.Example.", "*.wild.example"],
+    ["203.0.113.0/24", "203.0.113.0/24"],
+    ["203.0.113.*", "203.0.113.0/24"],
+  ])("finds the pattern %s itself", async (value, held) => {
+    const { stdout } = await email("find", value, "--json");
+    const { tenants } = JSON.parse(stdout) as FindReport;
+    const found = tenants.flatMap((tenant) => tenant.found);
+    expect(found.map((one) => [one.value, one.how])).toEqual([[held, "exact"]]);
+    const why = await email("why", value, "--no-evidence");
+    expect(why.output).not.toContain("does not hold it");
+  });
+
   it.each(["203.0.114.1", "wild.example", "198.51.100.8"])("finds nothing of %s", async (value) => {
     const { stdout } = await email("find", value);
     expect(stdout).toContain("nothing");
