@@ -101,8 +101,8 @@ Its own domains seem to be hooli.example: look at them, a key of another
 Otherwise than settings/baseline.yaml:5, which has it under deny,
   partner.example stays on the other list here: is that meant?
 1 with another comment than settings/baseline.yaml has keep theirs.
-A first rollout, if there is no stack yet, would bring 1 entry or VIP that it lacks of
-  settings/baseline.yaml:
+A first rollout, if there is no stack yet, would bring 1 entry or VIP that it
+  lacks of settings/baseline.yaml:
   + deny missing.example (settings/baseline.yaml:6)
 --- a/tenants.yaml
 +++ b/tenants.yaml
