@@ -26,7 +26,7 @@ export interface ClaimedTenant {
 const POLL_MS = 50;
 /** Between two looks for a claim to answer. */
 const ANSWER_POLL_MS = 200;
-/** How long an explicit instance waits, before its first write, for the process of another one to start. */
+/** How long a first write waits for a process with the same key, and of an explicit instance for any other process to start. */
 const START_MS = 200;
 /** How long a writer waits for the answer of a process that declares the same list. */
 const ANSWER_MS = 5_000;
@@ -127,8 +127,10 @@ export class TenantClaims {
     for (const [name, tenant] of this.#present) {
       const list: TenantList = name.startsWith("vips ") ? "vips" : "entries";
       if (this.#answered[list] === this.#declared[list].size) continue;
-      const address = addressOf(tenant);
-      if (!this.#others(list).some((one) => one.claim !== undefined && one.address === address)) continue;
+      // Processes with one key compare what they publish by themselves.
+      const isAsking = ({ claim, address, key }: Line): boolean =>
+        claim !== undefined && address === addressOf(tenant) && key !== hash(tenant.apiKey);
+      if (!this.#others(list).some(isAsking)) continue;
       this.#answered[list] = this.#declared[list].size;
       // A process that can't read its tenant has nothing to answer; its own writes fail by themselves.
       this.#claim(list, tenant).catch(() => {});
@@ -136,11 +138,11 @@ export class TenantClaims {
   }
 
   async #waitForOthers(list: TenantList, tenant: ClaimedTenant): Promise<void> {
-    const startsUntil = this.#options.instance() === undefined ? 0 : START_MS;
+    const isExplicit = this.#options.instance() !== undefined;
     for (let waited = 0; waited < ANSWER_MS; waited += POLL_MS) {
-      const others = this.#countOthers(list, tenant);
-      const isWaiting = others.silent > 0 || (others.all === 0 && waited < startsUntil);
-      if (!isWaiting) return;
+      const { all, silent, silentWithOwnKey } = this.#countOthers(list, tenant);
+      const isStarting = waited < START_MS && (silentWithOwnKey > 0 || (isExplicit && all === 0));
+      if (silent === 0 && !isStarting) return;
       await sleep(POLL_MS);
     }
   }
@@ -163,15 +165,23 @@ export class TenantClaims {
   }
 
   /** How many other processes of the same address declare something of the list, and how many of them have not claimed it yet. */
-  #countOthers(list: TenantList, tenant: ClaimedTenant): { readonly all: number; readonly silent: number } {
+  #countOthers(list: TenantList, tenant: ClaimedTenant) {
     const address = addressOf(tenant);
     const lines = this.#others(list);
-    const others = lines.filter((one) => one.address === address);
-    const sessions = new Set(others.map(({ session }) => session));
-    const claiming = new Set(others.flatMap(({ session, claim }) => (claim === undefined ? [] : [session])));
+    const others = Map.groupBy(
+      lines.filter((one) => one.address === address),
+      ({ session }) => session,
+    );
+    const silent = [...others.values()].filter((some) => some.every(({ claim }) => claim === undefined));
+    const silentWithOwnKey = silent.filter((some) => some[0]?.key === hash(tenant.apiKey)).length;
     const started = new Set([this.#options.instance(), ...lines.map(({ instance }) => instance)]);
     const starting = [...this.#announcements.instances(list)].filter((one) => !started.has(one)).length;
-    return { all: sessions.size + starting, silent: sessions.size - claiming.size + starting };
+    return {
+      all: others.size + starting,
+      /** With another key, or of a key that is not known yet. */
+      silent: silent.length - silentWithOwnKey + starting,
+      silentWithOwnKey,
+    };
   }
 
   #compare(list: TenantList, apiKey: string, identity: TenantIdentity | undefined): void {
