@@ -44,7 +44,6 @@ import {
 import { rankTenantChange } from "./report/change-danger";
 import type { TenantChange } from "./report/rollout-report";
 import { stackNamed } from "./stack-command";
-import { readStackMarker } from "./stack-marker";
 import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
@@ -179,7 +178,7 @@ export function settingsOf(
 export function targetPlan(
   target: Target,
   whole: Plan,
-  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
+  { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
   more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
@@ -191,7 +190,6 @@ export function targetPlan(
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
-    ...withoutUndefined({ marker }),
     ...(front === "dynamic" ? {} : { front }),
     ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
     ...(isOfAnother(plan) ? {} : more),
@@ -269,7 +267,6 @@ export async function stackOf(
     resource,
     isThere: exported !== undefined,
     isPending: hasPendingOperations(state),
-    ...withoutUndefined({ marker: readStackMarker(state) }),
     front: target.front ?? frontOf(state) ?? "dynamic",
     known: knownLists(state, target.stack, resource),
   };
