@@ -28,6 +28,8 @@ const POLL_MS = 50;
 const ANSWER_POLL_MS = 200;
 /** How long a first write waits for a process with the same key, and of an explicit instance for any other process to start. */
 const START_MS = 200;
+/** How long a first write waits for a process that the program has announced: a run with --target may never start it. */
+const ANNOUNCED_MS = 600;
 /** How long a writer waits for the answer of a process that declares the same list. */
 const ANSWER_MS = 5_000;
 
@@ -140,8 +142,10 @@ export class TenantClaims {
   async #waitForOthers(list: TenantList, tenant: ClaimedTenant): Promise<void> {
     const isExplicit = this.#options.instance() !== undefined;
     for (let waited = 0; waited < ANSWER_MS; waited += POLL_MS) {
-      const { all, silent, silentWithOwnKey } = this.#countOthers(list, tenant);
-      const isStarting = waited < START_MS && (silentWithOwnKey > 0 || (isExplicit && all === 0));
+      const { all, silent, silentWithOwnKey, starting } = this.#countOthers(list, tenant);
+      const isStarting =
+        (waited < START_MS && (silentWithOwnKey > 0 || (isExplicit && all === 0))) ||
+        (waited < ANNOUNCED_MS && starting > 0);
       if (silent === 0 && !isStarting) return;
       await sleep(POLL_MS);
     }
@@ -178,9 +182,9 @@ export class TenantClaims {
     const starting = [...this.#announcements.instances(list)].filter((one) => !started.has(one)).length;
     return {
       all: others.size + starting,
-      /** With another key, or of a key that is not known yet. */
-      silent: silent.length - silentWithOwnKey + starting,
+      silent: silent.length - silentWithOwnKey,
       silentWithOwnKey,
+      starting,
     };
   }
 
