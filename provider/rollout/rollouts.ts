@@ -630,7 +630,9 @@ export class Rollouts {
       const isNew = startedAtMs === undefined;
       const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
       using marks = this.#marks(spec);
-      if (isMinded) await marks.begin(await journal.record(id));
+      const seen = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
+      const lowest = Math.max(await journal.nextSequence(), ...seen);
+      const seq = isMinded ? await marks.begin(await journal.record(id), lowest) : lowest;
       try {
         if (rollsBack !== undefined) {
           // From now on it can't be gone on with: what it did is being taken away under it.
@@ -638,7 +640,7 @@ export class Rollouts {
           if (isMinded) await marks.update(rollsBack);
         }
         if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment), current });
+        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment), current, seq });
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);

@@ -245,8 +245,8 @@ async function lookAtYears(database: Database, journal: Journal, count: number):
     for (const [index, copy] of copies.entries()) {
       const at = startedAtMs - (index + 1) * 60_000;
       await transaction.query(
-        "INSERT INTO rollouts SELECT $1, state, spec, digest, reason, until_wave, stop_requested, events, $2, $2, $2 FROM rollouts WHERE id = $3",
-        [copy, at, id],
+        "INSERT INTO rollouts SELECT $1, state, spec, digest, reason, until_wave, stop_requested, events, $2, $2, $2, $4 FROM rollouts WHERE id = $3",
+        [copy, at, id, -index],
       );
       if (index >= 9) continue;
       await transaction.query(

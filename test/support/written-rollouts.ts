@@ -19,6 +19,8 @@ export interface Writing {
   /** Settings files by their path; of a tenant that none is given of, an empty one. */
   readonly files?: Readonly<Record<string, string>>;
   readonly spec?: Partial<RolloutSpec>;
+  /** The lowest sequence number that it can get. Default: the one after all in the journal. */
+  readonly seq?: number;
 }
 
 export const FAILED: TenantError = {
@@ -32,7 +34,7 @@ const LANE: Lane = { handOut: async () => {}, start: () => {}, drain: async () =
 
 /** Writes a rollout as a run of it does: one wave, and each tenant by the journal's own verbs. Answers its id. */
 export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
-  const { tenants, failing = [], end = "done", files = {}, spec } = writing;
+  const { tenants, failing = [], end = "done", files = {}, spec, seq = 0 } = writing;
   const names = Object.keys(tenants);
   const targets = names.map((name) => targetOf(name, "https://a.example"));
   const id = await journal.create(
@@ -66,7 +68,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
     }).map(([path, text]) => [path, Buffer.from(text)]),
   );
   await journal.planningDone(id, `r2-${id.slice(-6)}`, { bundle, folder: "." });
-  await journal.start(id, { retry: false, by: "dana@build-7" });
+  await journal.start(id, { retry: false, by: "dana@build-7", seq });
   await journal.wave(id, 0, "running");
   for (const name of names) {
     if (tenants[name]?.length === 0) continue;

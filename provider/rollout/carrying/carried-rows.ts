@@ -152,6 +152,7 @@ const summary = z.looseObject({
   acceptsEmptyTenant: z.boolean().optional(),
   first: short.optional(),
   fingerprint: short.optional(),
+  marker: z.looseObject({ rollout: id, seq: z.int().min(0), at: short }).optional(),
   identity: z
     .looseObject({
       address: text,
@@ -271,6 +272,8 @@ const TABLES = {
       created_at: time,
       started_at: time,
       finished_at: orNull(time),
+      // Absent in what an earlier release exported.
+      seq: orNull(z.int().min(1)).optional(),
     },
   },
   wave: {

@@ -1,5 +1,6 @@
 import type { TenantState } from "../wave";
 import type { Database } from "./database";
+import { sequenceOf } from "./rollout-order";
 import type { RolloutRecord } from "./rollout-record";
 import { NO_COUNTS } from "./rollout-view";
 
@@ -35,10 +36,12 @@ export async function retriable(
   const rows = await database.query(
     `SELECT own.rollout AS id, own.name AS name, later.rollout AS later FROM rollout_tenants own
      JOIN rollouts r ON r.id = own.rollout AND r.state = 'done'
-     LEFT JOIN (SELECT t.stack AS stack, t.rollout AS rollout, l.created_at AS created_at
+     LEFT JOIN (SELECT t.stack AS stack, t.rollout AS rollout, ${sequenceOf("l")} AS seq,
+         l.created_at AS created_at
        FROM rollout_tenants t JOIN rollouts l ON l.id = t.rollout AND l.started_at IS NOT NULL
        WHERE t.state IN ('done', 'unchanged')) later
-     ON later.stack = own.stack AND later.created_at > r.created_at
+     ON later.stack = own.stack AND later.rollout <> own.rollout AND (later.seq > ${sequenceOf("r")}
+       OR (later.seq = ${sequenceOf("r")} AND (later.seq > 0 OR later.created_at > r.created_at)))
      WHERE own.state = 'failed' AND own.plan IS NOT NULL`,
   );
   const specs = new Map(records.map(({ id, spec }) => [id, spec]));

@@ -2,6 +2,7 @@ import type { ToldByRollout } from "../../gitops/why/story";
 import type { Plan } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Database } from "./database";
+import { sequenceIn } from "./rollout-order";
 import type { RolloutSpec } from "./rollout-record";
 import { parsed, time, unpacked } from "./stored-values";
 
@@ -17,11 +18,12 @@ export async function broughtBy(
   name: string,
   value: string,
 ): Promise<readonly ToldByRollout[]> {
+  const sequence = await sequenceIn(database, "r");
   const rows = await database.query(
     `SELECT t.rollout AS rollout, t.wave AS wave, t.state AS state, t.digest AS plan_digest, t.finished_at AS finished_at,
        t.plan AS plan, r.digest AS digest, r.spec AS spec
      FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout
-     WHERE t.name = $1 AND t.attempt > 0 AND t.plan IS NOT NULL ORDER BY r.started_at DESC, r.id DESC`,
+     WHERE t.name = $1 AND t.attempt > 0 AND t.plan IS NOT NULL ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC`,
     [name],
   );
   return rows.flatMap((row) => {

@@ -8,6 +8,7 @@ import type { TenantError } from "../report/rollout-report";
 import type { Target } from "../targets/target";
 import type { RolloutState, TenantState, WaveState } from "../wave";
 import type { Database, Queryable, Row } from "./database";
+import { compareRollouts, sequenceOf } from "./rollout-order";
 import type {
   ClaimedTenant,
   LaterChange,
@@ -42,10 +43,8 @@ export class JournalReader {
 
   /** The same, as a transaction sees them. */
   async recordsIn(database: Queryable): Promise<readonly RolloutRecord[]> {
-    const rows = await database.query(
-      `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
-    );
-    return rows.map(asRecord);
+    const rows = await database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
+    return rows.map(asRecord).sort((one, other) => compareRollouts(other, one));
   }
 
   async waves(id: string): Promise<readonly WaveRecord[]> {
@@ -116,14 +115,16 @@ export class JournalReader {
 
   /** What later rollouts of the same project and state backend did to the stacks of one, in the order in which they began. */
   async since(id: string): Promise<readonly LaterChange[]> {
-    const { spec, startedAtMs = 0 } = await this.record(id);
+    const { spec, seq, startedAtMs = 0 } = await this.record(id);
+    const sequence = sequenceOf("r");
+    const isLater = seq === undefined ? `(${sequence} > 0 OR r.started_at >= $2)` : `${sequence} >= $2`;
     const rows = await this.database.query(
       `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
        FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.started_at >= $2
-       WHERE own.rollout = $1 ORDER BY r.started_at, r.id`,
-      [id, startedAtMs],
+       JOIN rollouts r ON r.id = other.rollout AND r.started_at IS NOT NULL AND ${isLater}
+       WHERE own.rollout = $1 ORDER BY ${sequence}, r.started_at, r.id`,
+      [id, seq ?? startedAtMs],
     );
     const found: LaterChange[] = [];
     for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
@@ -217,11 +218,8 @@ export function laterChange(
   return { rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) };
 }
 
-const RECORD =
-  "id, state, spec, digest, reason, until_wave, stop_requested, created_at, started_at, finished_at";
-
 export async function recordOf(database: Queryable, id: string): Promise<RolloutRecord> {
-  const [row] = await database.query(`SELECT ${RECORD} FROM rollouts WHERE id = $1`, [id]);
+  const [row] = await database.query("SELECT * FROM rollouts WHERE id = $1", [id]);
   if (row !== undefined) return asRecord(row);
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
 }
@@ -235,6 +233,7 @@ function asRecord(row: Row): RolloutRecord {
     reason: row["reason"] == null ? undefined : String(row["reason"]),
     until: row["until_wave"] == null ? undefined : String(row["until_wave"]),
     isStopping: Number(row["stop_requested"]) === 1,
+    seq: row["seq"] == null ? undefined : Number(row["seq"]),
     createdAtMs: Number(row["created_at"]),
     startedAtMs: time(row["started_at"]),
     finishedAtMs: time(row["finished_at"]),

@@ -133,6 +133,7 @@ export class Journal extends JournalReader {
    * no gate: whoever resumes what was interrupted has not said that a wave is well.
    * @param by who does: `dana@build-7`.
    * @param current what the targets file says of its tenants now. Default: what the journal has.
+   * @param seq the lowest sequence number that it can get. Default: the one after all in the journal.
    */
   async start(
     id: string,
@@ -141,14 +142,22 @@ export class Journal extends JournalReader {
       retry,
       by,
       current,
-    }: { until?: string | undefined; retry: boolean; by?: string; current?: CurrentTargets | undefined },
+      seq = 0,
+    }: {
+      until?: string | undefined;
+      retry: boolean;
+      by?: string;
+      current?: CurrentTargets | undefined;
+      seq?: number;
+    },
   ): Promise<void> {
     const now = this.#now();
     await this.database.transaction(async (transaction) => {
+      const next = Math.max(seq, (await lastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
       await transaction.query(
-        "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
-        [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0],
+        "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
+        [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0, next],
       );
       await this.#tell(transaction, id, {
         kind: "started",
@@ -165,6 +174,11 @@ export class Journal extends JournalReader {
         );
       }
     });
+  }
+
+  /** The sequence number that a rollout would get that starts now. */
+  async nextSequence(): Promise<number> {
+    return (await lastSequence(this.database)) + 1;
   }
 
   /** Takes back what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
@@ -251,7 +265,7 @@ export class Journal extends JournalReader {
         [job.rollout, job.tenant, job.round, worker, now],
       );
       if (row === undefined) return undefined;
-      const { spec } = await recordOf(transaction, job.rollout);
+      const { spec, seq = 0 } = await recordOf(transaction, job.rollout);
       const attempt = Number(row["attempt"]);
       const wave = spec.waves[job.wave]?.name ?? "";
       await this.#tell(transaction, job.rollout, {
@@ -266,6 +280,7 @@ export class Journal extends JournalReader {
         job,
         spec,
         target: parsed<Target>(row["target"]),
+        seq,
         attempt,
         takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
         plan: unpacked(row["plan"]).toString("utf8"),
@@ -528,9 +543,15 @@ async function waveHealth(
   }));
 }
 
+/** The highest sequence number in the journal; 0 where no rollout was started. */
+async function lastSequence(database: Queryable): Promise<number> {
+  const [row] = await database.query("SELECT COALESCE(MAX(seq), 0) AS seq FROM rollouts");
+  return Number(row?.["seq"]);
+}
+
 /**
- * A time for a new rollout that is later than that of every rollout in the journal. Rollouts are ordered by these times, and the clocks
- * of two runners differ: by its own clock, a hotfix could seem older than what it fixes.
+ * A time for a new rollout that is later than that of every rollout in the journal. The clocks of two runners differ: by its own clock, a
+ * hotfix could seem older than what it fixes.
  *
  * @param now milliseconds since 1970, by this machine's clock.
  */

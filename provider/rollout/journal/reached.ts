@@ -4,6 +4,7 @@ import type { Target } from "../targets/target";
 import { isOpenState, type RolloutState, type TenantState } from "../wave";
 import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
+import { compareRollouts, sequenceIn } from "./rollout-order";
 import type {
   PackedFiles,
   RolloutRecord,
@@ -13,7 +14,7 @@ import type {
 } from "./rollout-record";
 import { standingSkips } from "./skips";
 import { parsed, time } from "./stored-values";
-import { VERSION, versionOf } from "./tables";
+import { SKIPS_VERSION, versionOf } from "./tables";
 
 /** Where the stacks of a project stand among its rollouts. */
 export interface Reached {
@@ -83,7 +84,7 @@ export async function reachedIn(
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
   const newest = [...own.values()]
-    .sort(later)
+    .sort((one, other) => compareRollouts(other, one))
     .slice(0, NEWEST)
     .map(({ id }) => id);
   const mayDo = asked !== undefined && newest.length < own.size;
@@ -91,11 +92,14 @@ export async function reachedIn(
   const known = new Set(some.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
   const isAll = mayDo && asked.every((stack) => known.has(stack));
   const rows = isAll ? some : await rowsIn(database, "NOT IN", foreign);
+  const isLater = (one: Row, than: Row): boolean => {
+    const [record, other] = [own.get(String(one["rollout"])), own.get(String(than["rollout"]))];
+    return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
+  };
   const stacks = new Map<string, StackReach>();
   for (const [stack, some] of Map.groupBy(rows, (row) => String(row["stack"]))) {
     const last = some.find((row) => Number(row["settled"]) === 1);
     const next = some.find((row) => Number(row["settled"]) === 0);
-    const began = (row: typeof last): number => Number(row?.["started_at"] ?? 0);
     const about = (row: NonNullable<typeof last>) => {
       const record = own.get(String(row["rollout"]));
       return {
@@ -112,14 +116,14 @@ export async function reachedIn(
         ...named,
         state: String(last["state"]) as ReachedBy["state"],
         // What was found as declared was not begun: that was when the rollout was.
-        atMs: time(last["finished_at"]) ?? began(last),
+        atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
         today: record?.spec.today ?? "",
         settings: parsed<Target>(last["target"]).settings,
         ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
       };
     }
     let notReached: NotReachedBy | undefined;
-    if (next !== undefined && (last === undefined || began(next) > began(last))) {
+    if (next !== undefined && (last === undefined || isLater(next, last))) {
       const { record, ...named } = about(next);
       notReached = {
         ...named,
@@ -137,7 +141,7 @@ export async function reachedIn(
   // Who only looks leaves a journal of an earlier release as it is: it has none.
   const version = (await versionOf(database)) ?? 0;
   const whose = withoutUndefined({ project, backend });
-  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
+  const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, whose);
   const elsewhere = ofProject.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
   return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
 }
@@ -158,11 +162,6 @@ async function waitingFor(
   });
 }
 
-/** The order in which rollouts came to stacks, the newest first. */
-function later(one: RolloutRecord, other: RolloutRecord): number {
-  return (other.startedAtMs ?? 0) - (one.startedAtMs ?? 0) || (one.id < other.id ? 1 : -1);
-}
-
 /** Of each stack the newest row that was settled, and the newest that was not, among some rollouts or all but some. */
 async function rowsIn(
   database: Database,
@@ -170,6 +169,7 @@ async function rowsIn(
   rollouts: readonly string[],
 ): Promise<readonly Row[]> {
   const places = rollouts.map((_, index) => `$${index + 1}`).join(", ");
+  const sequence = await sequenceIn(database, "r");
   const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
   return await database.query(
     `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
@@ -178,7 +178,7 @@ async function rowsIn(
          CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
          ROW_NUMBER() OVER (
            PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
-           ORDER BY r.started_at DESC, r.id DESC) AS newest
+           ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC) AS newest
        FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${among}
      ) ranked WHERE newest = 1`,
     rollouts,

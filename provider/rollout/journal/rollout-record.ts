@@ -3,6 +3,7 @@ import type { PlanFile } from "../../resources/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Job } from "../lanes/lane";
 import type { TenantChange, TenantError } from "../report/rollout-report";
+import type { StackMarker } from "../stack-marker";
 import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
 import type { Task } from "../tasks/task";
@@ -86,6 +87,8 @@ export interface TenantSummary {
   readonly front?: FrontName;
   /** Whether an engine was killed in the middle of it. Default: false. */
   readonly isStackPending?: boolean;
+  /** The last rollout that the stack's state names. Absent: it names none. */
+  readonly marker?: StackMarker;
   /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */
   readonly fingerprint?: string;
   /** What identifies the tenant of the service that the planning read. Absent in what an earlier release planned. */
@@ -121,6 +124,8 @@ export interface ClaimedTenant {
   readonly job: Job;
   readonly spec: RolloutSpec;
   readonly target: Target;
+  /** The rollout's sequence number. */
+  readonly seq: number;
   /** Counts how often it was begun, from 1; who finishes it must name it. */
   readonly attempt: number;
   /** Who was at it before, when it was taken over from one that died. */
@@ -142,6 +147,8 @@ export interface RolloutRecord {
   readonly until: string | undefined;
   /** Whether a person asked to begin nothing more. */
   readonly isStopping: boolean;
+  /** Its place in the order in which rollouts started; undefined before it starts, and in a journal of an earlier release. */
+  readonly seq: number | undefined;
   readonly createdAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;

@@ -2,7 +2,13 @@ import { ADDRESSES_TABLE } from "../permits/address-limiter";
 import type { Database, Queryable } from "./database";
 
 /** The version of the tables; a journal of a later one is refused. */
-export const VERSION = 2;
+export const VERSION = 3;
+
+/** The first version that knows skipped tenants. */
+export const SKIPS_VERSION = 2;
+
+/** The first version in which rollouts have sequence numbers. */
+export const SEQUENCE_VERSION = 3;
 
 /** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
 const tables = (bytes: string): readonly string[] => [
@@ -10,7 +16,7 @@ const tables = (bytes: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS rollouts (
     id TEXT PRIMARY KEY, state TEXT NOT NULL, spec TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT,
     until_wave TEXT, stop_requested BIGINT NOT NULL, events BIGINT NOT NULL,
-    created_at BIGINT NOT NULL, started_at BIGINT, finished_at BIGINT)`,
+    created_at BIGINT NOT NULL, started_at BIGINT, finished_at BIGINT, seq BIGINT)`,
   `CREATE TABLE IF NOT EXISTS rollout_waves (
     rollout TEXT NOT NULL, position BIGINT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
     started_at BIGINT, finished_at BIGINT, soak_until BIGINT, approved_at BIGINT, health TEXT,
@@ -28,7 +34,7 @@ const tables = (bytes: string): readonly string[] => [
     rollout TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, happening TEXT NOT NULL,
     PRIMARY KEY (rollout, seq))`,
   ADDRESSES_TABLE,
-  // Since version 2.
+  // Since SKIPS_VERSION.
   `CREATE TABLE IF NOT EXISTS rollout_skips (
     project TEXT NOT NULL, backend TEXT NOT NULL, stack TEXT NOT NULL, since BIGINT NOT NULL, name TEXT NOT NULL,
     reason TEXT NOT NULL, skipped_by TEXT, ended_at BIGINT, ended_by TEXT,
@@ -48,13 +54,19 @@ export async function versionOf(database: Queryable): Promise<number | undefined
 
 /**
  * Makes the journal's tables where they are not there yet, also those that an earlier release did not have; another process may do
- * so at the same time. From then on earlier releases refuse the journal: they would not know who is to be left out.
+ * so at the same time. From then on earlier releases refuse the journal: they would not know who is to be left out, or in which order
+ * rollouts started.
  */
 export async function makeTables(database: Database): Promise<void> {
   const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
   await database.transaction(async (transaction) => {
     for (const table of tables(bytes)) await transaction.query(table);
-    const isThere = (await transaction.query("SELECT version FROM rollout_journal")).length > 0;
+    const [row] = await transaction.query("SELECT version FROM rollout_journal");
+    const isThere = row !== undefined;
+    if (isThere && Number(row["version"]) < SEQUENCE_VERSION) {
+      // Earlier rollouts get no number: two journals would number them independently, and the higher one need not be the later.
+      await transaction.query("ALTER TABLE rollouts ADD COLUMN seq BIGINT");
+    }
     await transaction.query(
       isThere
         ? "UPDATE rollout_journal SET version = $1 WHERE version < $1"

@@ -1,3 +1,4 @@
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec, TenantRecord, WaveRecord } from "../journal/rollout-record";
 import type { RolloutState, UnseenTenant, Wave } from "../wave";
@@ -27,7 +28,7 @@ export async function markOfRollout(journal: Journal, id: string, place: string)
     unseen: waves.flatMap((wave, index) =>
       unseenIn(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
     ),
-    ...(takenBack === undefined ? {} : { takenBack }),
+    ...withoutUndefined({ takenBack, seq: record.seq }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { UnseenTenant } from "../wave";
 
 /** The version of the format of a mark. */
@@ -19,6 +20,8 @@ export interface Mark {
   readonly told: string;
   /** Where its journal is, and on which machine: without a password. */
   readonly journal: string;
+  /** Its place in the order in which rollouts started. Absent in what an earlier release wrote. */
+  readonly seq?: number;
   /** How many events the journal had then: one with fewer is an older copy. */
   readonly events: number;
   /** When this was written; ISO 8601, UTC. */
@@ -44,6 +47,7 @@ const schema = z.object({
   state: z.enum(["open", "closed"]),
   told: z.string(),
   journal: z.string(),
+  seq: z.int().min(0).optional(),
   events: z.number(),
   at: z.string(),
   pending: z.array(z.string()),
@@ -65,8 +69,8 @@ export function keptMark(mark: Mark): unknown {
 export function readMark(rollout: string, kept: unknown): Mark | UnreadableMark {
   const parsed = schema.safeParse(kept);
   if (!parsed.success) return { rollout, state: "unreadable" };
-  const { format: _format, takenBack, ...mark } = parsed.data;
-  return takenBack === undefined ? mark : { ...mark, takenBack };
+  const { format: _format, takenBack, seq, ...mark } = parsed.data;
+  return { ...mark, ...withoutUndefined({ takenBack, seq }) };
 }
 
 /** A mark of which only the name is known. */

@@ -56,12 +56,15 @@ export class RolloutMarks implements Disposable {
   /** What the marks say of a project's stacks now. */
   async look(project: string): Promise<Minded> {
     const marks = (await this.#readable()).filter((mark) => mark.project === project);
-    const unseen = new Map<string, number>();
-    for (const { name, sinceMs } of marks.flatMap((mark) => mark.unseen)) {
-      unseen.set(name, Math.max(sinceMs, unseen.get(name) ?? 0));
+    const newest = new Map<string, UnseenChange>();
+    for (const { name, ...change } of marks.flatMap(({ seq, unseen }) =>
+      unseen.map((one) => ({ ...one, seq })),
+    )) {
+      const known = newest.get(name);
+      if (known === undefined || isNewer(change, known)) newest.set(name, change);
     }
     return {
-      unseen,
+      unseen: new Map([...newest].map(([name, { sinceMs }]) => [name, sinceMs])),
       takenBack: marks.flatMap(({ rollout: by, takenBack }) =>
         takenBack === undefined ? [] : [{ ...takenBack, by }],
       ),
@@ -74,16 +77,23 @@ export class RolloutMarks implements Disposable {
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another one, of another journal, has not come to the same stacks yet; or this
    * one was given up elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
+   * @param seq the lowest sequence number that it can get.
+   * @returns its sequence number: higher than those of all other marks.
    */
-  async begin(record: RolloutRecord): Promise<void> {
+  async begin(record: RolloutRecord, seq: number): Promise<number> {
     const { id } = record;
     const isNew = record.startedAtMs === undefined;
     if (!isNew) await this.#refuseGoingOn(record);
-    await this.#marks.write(await markOfRollout(this.#journal, id, this.#place), isNew);
+    const mark = { ...(await markOfRollout(this.#journal, id, this.#place)), seq: record.seq ?? seq };
+    await this.#marks.write(mark, isNew);
     try {
       const all = await this.#reconciled(id);
       await this.#refuseRivals(record, all);
       await this.#askedForByName(record, all.filter(isReadable));
+      const next = Math.max(...all.filter(isReadable).map((one) => (one.seq ?? 0) + 1), mark.seq);
+      if (record.seq !== undefined || next === mark.seq) return mark.seq;
+      await this.#marks.write({ ...mark, seq: next });
+      return next;
     } catch (error) {
       if (isNew) await this.#marks.remove(id);
       throw error;
@@ -282,6 +292,17 @@ export class RolloutMarks implements Disposable {
       await this.#put({ ...mark, takenBack: { ...takenBack, changes } });
     }
   }
+}
+
+/** When a stack was changed, and the sequence number of the rollout that says so. */
+interface UnseenChange {
+  readonly sinceMs: number;
+  readonly seq: number | undefined;
+}
+
+function isNewer(one: UnseenChange, than: UnseenChange): boolean {
+  const isNumbered = one.seq !== undefined && than.seq !== undefined && one.seq !== than.seq;
+  return isNumbered ? one.seq > than.seq : one.sinceMs > than.sinceMs;
 }
 
 function isReadable(mark: Mark | UnreadableMark): mark is Mark {

@@ -2,6 +2,7 @@ import { retriable } from "../journal/across-rollouts";
 import type { Database } from "../journal/database";
 import type { Journal } from "../journal/journal";
 import { laterChange } from "../journal/journal-reader";
+import { compareRollouts, mayBeLater } from "../journal/rollout-order";
 import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout-record";
 import { becameOf } from "../rollback/what-became";
 import { isOpen } from "../which-rollout";
@@ -57,7 +58,7 @@ export async function oldRollouts(journal: Journal, beforeMs: number): Promise<O
 
 interface StackChange extends LaterChange {
   readonly isBegun: boolean;
-  readonly startedAtMs: number;
+  readonly record: RolloutRecord;
 }
 
 /** What was done to each stack, in the order in which the rollouts began. */
@@ -67,13 +68,9 @@ async function changesByStack(
 ): Promise<ReadonlyMap<string, readonly StackChange[]>> {
   const rows = await database.query("SELECT rollout, stack, state, attempt FROM rollout_tenants");
   const ofRollout = Map.groupBy(rows, (row) => String(row["rollout"]));
-  const inOrder = records.toSorted(
-    (one, other) =>
-      (one.startedAtMs ?? 0) - (other.startedAtMs ?? 0) ||
-      (one.id < other.id ? -1 : Number(one.id > other.id)),
-  );
   const found = new Map<string, StackChange[]>();
-  for (const { id, spec, startedAtMs = 0 } of inOrder) {
+  for (const record of records.toSorted(compareRollouts)) {
+    const { id, spec } = record;
     if (spec.task !== undefined) continue;
     for (const row of ofRollout.get(id) ?? []) {
       const change = laterChange(row, id, spec.rollsBack);
@@ -81,7 +78,7 @@ async function changesByStack(
       const stack = stackOf(spec, change.stack);
       const all = found.get(stack) ?? [];
       found.set(stack, all);
-      all.push({ ...change, isBegun: Number(row["attempt"]) > 0, startedAtMs });
+      all.push({ ...change, isBegun: Number(row["attempt"]) > 0, record });
     }
   }
   return found;
@@ -93,14 +90,12 @@ function stackOf({ project, backend }: RolloutSpec, stack: string): string {
 }
 
 /** Whether a rollout could be taken back of some stack. */
-function stands(
-  { id, spec, startedAtMs = 0 }: RolloutRecord,
-  stacks: ReadonlyMap<string, readonly StackChange[]>,
-): boolean {
+function stands(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
+  const { id, spec } = record;
   if (spec.rollsBack !== undefined) return false;
   for (const all of stacks.values()) {
     if (!all.some(({ rollout, isBegun }) => rollout === id && isBegun)) continue;
-    const later = all.filter((one) => one.rollout !== id && one.startedAtMs >= startedAtMs);
+    const later = all.filter((one) => one.rollout !== id && mayBeLater(one.record, record));
     const { by, since } = becameOf(id, later);
     if (by === undefined && since.length === 0) return true;
   }

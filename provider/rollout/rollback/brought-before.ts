@@ -1,6 +1,7 @@
 import { quote } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
 import type { Journal } from "../journal/journal";
+import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";
 import type { Advice } from "../report/rollout-report";
 
@@ -13,14 +14,14 @@ export async function broughtBefore(
   id: string,
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
-  const { spec, startedAtMs = 0 } = await journal.record(id);
+  const record = await journal.record(id);
   const tenants = await journal.tenants(id);
   const brought = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(changesOf));
   const untouched = new Set(tenants.filter(({ state }) => state === "unchanged").map(({ name }) => name));
   const found: Advice[] = [];
   for (const one of await journal.records()) {
     if (untouched.size === 0) break;
-    const isBefore = (one.startedAtMs ?? 0) < startedAtMs && one.spec.source === spec.source;
+    const isBefore = compareRollouts(one, record) < 0 && one.spec.source === record.spec.source;
     if (!isBefore || one.spec.rollsBack !== undefined || one.state === "abandoned") continue;
     const own = (await journal.tenants(one.id)).filter(
       ({ name, attempt }) => attempt > 0 && untouched.has(name),

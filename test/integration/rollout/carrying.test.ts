@@ -93,6 +93,37 @@ it("is in another journal what it was, and is gone on with there", async () => {
   await journal.close();
 });
 
+it("keeps the order of rollouts of two journals whose clocks differ", async () => {
+  const one = await newJournal();
+  const other = await newJournal();
+  const earlier = await writeRollout(one, { tenants: { acme: [added("good.example")] } });
+  nowMs -= 3_600_000;
+  const { seq = 0 } = await one.record(earlier);
+  const hotfix = await writeRollout(other, { tenants: { acme: [added("bad.example")] }, seq: seq + 1 });
+  nowMs += 3_600_000;
+  expect(await importJournal(other, (await exported(one)).file)).toMatchObject({ imported: 1 });
+  expect((await other.records()).map(({ id }) => id)).toEqual([hotfix, earlier]);
+  expect((await other.since(earlier)).map(({ rollout }) => rollout)).toEqual([hotfix]);
+  expect(await other.since(hotfix)).toEqual([]);
+  await one.close();
+  await other.close();
+});
+
+it("orders the rollouts of a file that an earlier release exported by their start times", async () => {
+  const { journal, ids } = await written();
+  const { file, text } = await exported(journal);
+  writeFileSync(
+    file,
+    forged(text, (lines) => lines.map((line) => line.replace(/,"seq":\d+}}$/, "}}"))),
+  );
+  const other = await newJournal();
+  expect(await importJournal(other, file)).toMatchObject({ imported: 3 });
+  expect((await other.records()).map(({ id }) => id)).toEqual(ids.toReversed());
+  expect(await importJournal(other, file)).toMatchObject({ imported: 0, known: 3 });
+  await other.close();
+  await journal.close();
+});
+
 it("is imported wholly or not at all, wherever the process ends", async () => {
   const { journal } = await written();
   const { file } = await exported(journal);

@@ -2,9 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { broughtBy } from "../../../provider/rollout/journal/brought-by";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { rolloutsTold } from "../../../provider/rollout/journal/rollouts-told";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { VERSION } from "../../../provider/rollout/journal/tables";
+import { withoutUndefined } from "../../../provider/settings/without-undefined";
 import { targetOf } from "../../support/journal-story";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
@@ -47,9 +52,75 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       await journal.close();
     }
   });
+
+  it("orders the rollouts of an earlier release by their start times, before all others", async () => {
+    let now = NOON;
+    const database = await DATABASES[dialect]("earlier_release");
+    const journal = await Journal.open(database, () => now);
+    try {
+      const ids: string[] = [];
+      for (let count = 0; count < 3; count += 1) {
+        now += 60_000;
+        ids.push(await applyRollout(journal));
+      }
+      const [first = "", second = "", third = ""] = ids;
+      // Two machines started these in the same millisecond, and the first one was planned last.
+      await database.query("UPDATE rollouts SET started_at = $1 WHERE id IN ($2, $3)", [now, second, third]);
+      await database.query("UPDATE rollouts SET created_at = $1 WHERE id = $2", [now + 1, first]);
+      await database.query("ALTER TABLE rollouts DROP COLUMN seq");
+      await database.query("UPDATE rollout_journal SET version = 2");
+      const newest = [second, third].sort().at(-1);
+
+      // Whoever only reads leaves the journal as it is.
+      const reached = await reachedIn(database, { project: "p", backend: "b", stacks: ["acme"] });
+      expect(reached.stacks.get("acme")?.last?.rollout).toBe(newest);
+      expect(await broughtBy(database, "acme", "evil.example")).toEqual([]);
+      expect((await rolloutsTold(database, { project: "p" })).rollouts[0]?.id).toBe(newest);
+      expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
+
+      const migrated = await Journal.open(database, () => now);
+      expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
+      expect(await numbers(migrated)).toEqual({
+        [first]: undefined,
+        [second]: undefined,
+        [third]: undefined,
+      });
+      expect((await migrated.since(first)).map(({ rollout }) => rollout)).toEqual([second, third].sort());
+      expect((await migrated.records())[0]?.id).toBe(newest);
+      // Nobody knows which of the two was first: neither is rolled back past the other.
+      expect((await migrated.since(second)).map(({ rollout }) => rollout)).toEqual([third]);
+      expect((await migrated.since(third)).map(({ rollout }) => rollout)).toEqual([second]);
+
+      now -= 3_600_000;
+      const next = await applyRollout(migrated);
+      expect((await migrated.record(next)).seq).toBe(1);
+      expect((await migrated.records())[0]?.id).toBe(next);
+      expect((await migrated.since(second)).map(({ rollout }) => rollout)).toEqual([third, next]);
+      expect(await migrated.since(next)).toEqual([]);
+    } finally {
+      await journal.close();
+    }
+  });
+
+  it("gives a rollout a number after all that other journals gave, once", async () => {
+    const journal = await Journal.open(await DATABASES[dialect]("other_journals"), () => NOON);
+    try {
+      const first = await applyRollout(journal, 8);
+      const second = await applyRollout(journal, 3);
+      expect(await numbers(journal)).toEqual({ [first]: 8, [second]: 9 });
+      await journal.start(first, { retry: true, seq: 40 });
+      expect((await journal.record(first)).seq).toBe(8);
+    } finally {
+      await journal.close();
+    }
+  });
 });
 
-async function applyRollout(journal: Journal): Promise<string> {
+async function numbers(journal: Journal): Promise<Record<string, number | undefined>> {
+  return Object.fromEntries((await journal.records()).map(({ id, seq }) => [id, seq]));
+}
+
+async function applyRollout(journal: Journal, seq?: number): Promise<string> {
   const wave = { name: "all", tenants: ["acme"], maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false };
   const id = await journal.create(
     { source: "tenants.yaml", project: "p", today: "2026-11-26", waves: [wave], services: [], backend: "b" },
@@ -57,7 +128,7 @@ async function applyRollout(journal: Journal): Promise<string> {
   );
   await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}", summary: SUMMARY }]);
   await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
-  await journal.start(id, { retry: false });
+  await journal.start(id, { retry: false, ...withoutUndefined({ seq }) });
   await journal.release(id, 0, ["acme"], { handOut: async () => {}, start: () => {} } as never);
   const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "runner:1");
   if (claimed === undefined) throw new Error("The tenant could not be begun.");

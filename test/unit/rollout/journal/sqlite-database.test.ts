@@ -20,6 +20,7 @@ import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../../../provider/rollout/journal/sqlite-database";
 import { reasonOf } from "../../../../provider/rollout/journal/sqlite-errors";
+import { VERSION } from "../../../../provider/rollout/journal/tables";
 import { RUN_SOURCES } from "../../../integration/hostile/client-process";
 import { turn } from "../../../support/virtual-time";
 
@@ -301,7 +302,7 @@ describe("a new file", () => {
       "journal.db.new.lock-journal",
     ]);
     const database = await openSqlite(file);
-    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
     await database.close();
     expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
   });

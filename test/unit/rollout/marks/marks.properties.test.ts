@@ -215,7 +215,7 @@ class Story {
     { retry, killAfter }: { readonly retry: boolean; readonly killAfter: number | undefined },
   ): Promise<void> {
     const record = await journal.record(id);
-    await marks.begin(record);
+    const seq = await marks.begin(record, await journal.nextSequence());
     const pending = (await journal.tenants(id)).filter(
       ({ state }) => state !== "unchanged" && state !== "done",
     );
@@ -230,7 +230,7 @@ class Story {
     // Whoever says "continue" has looked at the wave that waits.
     if (!retry && waiting >= 0)
       for (const name of record.spec.waves[waiting]?.tenants ?? []) this.#closed.delete(name);
-    await journal.start(id, { retry });
+    await journal.start(id, { retry, seq });
     await journal.reclaim(id);
     const killed = new AbortController();
     let left = killAfter ?? Number.POSITIVE_INFINITY;

@@ -1,0 +1,37 @@
+import type { Queryable } from "./database";
+import type { RolloutRecord } from "./rollout-record";
+import { SEQUENCE_VERSION, versionOf } from "./tables";
+
+/** What rollouts are ordered by. */
+export type RolloutOrder = Pick<RolloutRecord, "id" | "seq" | "startedAtMs">;
+
+/**
+ * Compares two rollouts by the order in which they started: by their sequence numbers first, since the clocks of two machines differ.
+ * Two journals can give the same number; the start time and the id then decide. Rollouts of earlier releases have no number: they
+ * come before all others, by their start times.
+ */
+export function compareRollouts(one: RolloutOrder, other: RolloutOrder): number {
+  return (
+    (one.seq ?? 0) - (other.seq ?? 0) ||
+    (one.startedAtMs ?? 0) - (other.startedAtMs ?? 0) ||
+    (one.id < other.id ? -1 : Number(one.id > other.id))
+  );
+}
+
+/** Whether a rollout may have started after another. Rollouts with equal numbers may have started in either order. */
+export function mayBeLater(one: RolloutOrder, than: RolloutOrder): boolean {
+  if (one.seq === undefined && than.seq === undefined)
+    return (one.startedAtMs ?? 0) >= (than.startedAtMs ?? 0);
+  return (one.seq ?? 0) >= (than.seq ?? 0);
+}
+
+/** The number by which the rollouts of an alias of the table `rollouts` are ordered, as SQL; 0 for those of earlier releases. */
+export function sequenceOf(alias: string): string {
+  return `COALESCE(${alias}.seq, 0)`;
+}
+
+/** The same for readers that never migrate the journal. One of an earlier release has only start times. */
+export async function sequenceIn(database: Queryable, alias: string): Promise<string> {
+  const version = (await versionOf(database)) ?? 0;
+  return version < SEQUENCE_VERSION ? `${alias}.started_at` : sequenceOf(alias);
+}

@@ -1,0 +1,42 @@
+import { z } from "zod";
+
+/**
+ * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
+ * it, also once the rollout is done. A rollout that only removes what has expired, or reverts drift, leaves the marker as it was.
+ */
+export interface StackMarker {
+  /** The rollout's id. */
+  readonly rollout: string;
+  /** Its place in the order in which rollouts started. */
+  readonly seq: number;
+  /** When it changed the stack; ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** The output's name. */
+export const MARKER_OUTPUT = "emailSecurityRollout";
+
+const state = z.object({
+  deployment: z.object({
+    resources: z.array(
+      z.looseObject({ type: z.string(), outputs: z.record(z.string(), z.unknown()).nullish() }),
+    ),
+  }),
+});
+
+const marker = z.object({
+  rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
+  seq: z.int().min(1),
+  at: z.iso.datetime(),
+});
+
+/**
+ * Reads the marker of a stack; undefined where it has none, as after a run of the user's own program.
+ *
+ * @param exported the state as `pulumi stack export` prints it.
+ */
+export function readStackMarker(exported: unknown): StackMarker | undefined {
+  const { data } = state.safeParse(exported);
+  const root = data?.deployment.resources.find(({ type }) => type === "pulumi:pulumi:Stack");
+  return marker.safeParse(root?.outputs?.[MARKER_OUTPUT]).data;
+}

@@ -1,0 +1,65 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  compareRollouts,
+  mayBeLater,
+  type RolloutOrder,
+} from "../../../../provider/rollout/journal/rollout-order";
+
+const rollout = (id: string, seq: number | undefined, startedAtMs: number): RolloutOrder => ({
+  id,
+  seq,
+  startedAtMs,
+});
+
+describe("the order of two rollouts", () => {
+  it("follows sequence numbers, whatever the clocks say", () => {
+    const hotfix = rollout("a", 2, 0);
+    const earlier = rollout("b", 1, 3_600_000);
+    expect([hotfix, earlier].sort(compareRollouts)).toEqual([earlier, hotfix]);
+    expect(mayBeLater(hotfix, earlier)).toBe(true);
+    expect(mayBeLater(earlier, hotfix)).toBe(false);
+  });
+
+  it("follows start times and then ids where the numbers are equal", () => {
+    const all = [rollout("b", 1, 5), rollout("c", 1, 4), rollout("a", 1, 5)];
+    expect(all.sort(compareRollouts).map(({ id }) => id)).toEqual(["c", "a", "b"]);
+  });
+
+  it("treats each of two rollouts with equal numbers as possibly later", () => {
+    const [one, other] = [rollout("a", 4, 1), rollout("b", 4, 2)];
+    expect(mayBeLater(one, other)).toBe(true);
+    expect(mayBeLater(other, one)).toBe(true);
+  });
+
+  it("follows start times in a journal without numbers", () => {
+    const [one, other] = [rollout("a", undefined, 1), rollout("b", undefined, 2)];
+    expect(compareRollouts(one, other)).toBeLessThan(0);
+    expect(mayBeLater(one, other)).toBe(false);
+    expect(mayBeLater(other, one)).toBe(true);
+  });
+
+  it("puts rollouts of earlier releases before all that have a number", () => {
+    const [old, fresh] = [rollout("a", undefined, 9), rollout("b", 1, 1)];
+    expect([fresh, old].sort(compareRollouts)).toEqual([old, fresh]);
+    expect(mayBeLater(fresh, old)).toBe(true);
+    expect(mayBeLater(old, fresh)).toBe(false);
+  });
+
+  it("is total and the same in every permutation", () => {
+    const any = fc.record({
+      id: fc.constantFrom("a", "b", "c", "d"),
+      seq: fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
+      startedAtMs: fc.integer({ min: 0, max: 3 }),
+    });
+    fc.assert(
+      fc.property(fc.array(any, { maxLength: 8 }), fc.infiniteStream(fc.nat()), (rollouts, numbers) => {
+        const shuffled = rollouts
+          .map((one) => ({ one, by: numbers.next().value ?? 0 }))
+          .sort((one, other) => one.by - other.by)
+          .map(({ one }) => one);
+        expect(shuffled.sort(compareRollouts)).toEqual(rollouts.toSorted(compareRollouts));
+      }),
+    );
+  });
+});
