@@ -44,6 +44,7 @@ import {
 import { rankTenantChange } from "./report/change-danger";
 import type { TenantChange } from "./report/rollout-report";
 import { stackNamed } from "./stack-command";
+import { readStackMarker } from "./stack-marker";
 import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
@@ -178,7 +179,7 @@ export function settingsOf(
 export function targetPlan(
   target: Target,
   whole: Plan,
-  { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
+  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
   more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
@@ -190,6 +191,7 @@ export function targetPlan(
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
+    ...withoutUndefined({ marker }),
     ...(front === "dynamic" ? {} : { front }),
     ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
     ...(isOfAnother(plan) ? {} : more),
@@ -267,6 +269,7 @@ export async function stackOf(
     resource,
     isThere: exported !== undefined,
     isPending: hasPendingOperations(state),
+    ...withoutUndefined({ marker: readStackMarker(state) }),
     front: target.front ?? frontOf(state) ?? "dynamic",
     known: knownLists(state, target.stack, resource),
   };

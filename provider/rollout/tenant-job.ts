@@ -11,6 +11,7 @@ import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { excerpt, quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
 import type { NextCommands } from "./advice";
 import type { AddressHealth } from "./asking/address-health";
 import type { Reach } from "./asking/target-client";
@@ -28,6 +29,7 @@ import { notAsPlanned } from "./plan-target";
 import { leftOutText } from "./report/told-rollout";
 import { stackCommand } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
+import type { StackMarker } from "./stack-marker";
 import { readKey } from "./targets/read-key";
 import { findSameTargets, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
@@ -121,6 +123,7 @@ async function apply(
       settings: target.settings,
       ...(summary.first === undefined ? {} : { first: summary.first }),
       ...(only === undefined ? {} : { targets: only.targets }),
+      ...withoutUndefined({ marker: markerOf(claimed) }),
       today: spec.today,
       folder: place.folder,
       command: engine.command,
@@ -188,6 +191,13 @@ async function assertNoOtherTenant(
   const same = findSameTargets(read, await journal.identitiesLike(claimed, identity));
   if (same.length > 0)
     throw new SameTenantError(same, "The tenant was empty when it was planned, and was written to.");
+}
+
+/** What the stack's state says of its last rollout from now on. */
+function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
+  return spec.task === undefined
+    ? { rollout: job.rollout, seq, at: new Date().toISOString() }
+    : summary.marker;
 }
 
 /** What the planning saw of the tenant, as the provider reads it. */

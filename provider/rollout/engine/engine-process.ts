@@ -6,6 +6,7 @@ import { withoutColour } from "../../plan/pulumi";
 import { keepCompiled } from "../../resources/compile-cache";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
+import { MARKER_OUTPUT } from "../stack-marker";
 import { hasDied } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
@@ -74,15 +75,16 @@ async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> 
 }
 
 async function upWith(request: UpRequest): Promise<UpResult> {
-  const { stack, folder, environment, resource, today, front } = request;
+  const { stack, folder, environment, resource, today, front, marker } = request;
   const command = new EngineCommand(request);
   current = command;
   const errors = new Set<string>();
   try {
     process.chdir(folder);
-    const programOf = (file: string) => async (): Promise<void> => {
+    const programOf = (file: string) => async () => {
       if (front === "dynamic") new TenantSettings(resource, { file, today });
       else new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true);
+      return marker === undefined ? {} : { [MARKER_OUTPUT]: marker };
     };
     const workspace = await LocalWorkspace.create({
       workDir: folder,

@@ -1,4 +1,5 @@
 import type { FrontName } from "../../resources/resource-type";
+import type { StackMarker } from "../stack-marker";
 
 /** One `pulumi up` of a tenant, as an engine process is asked for it. */
 export interface UpRequest {
@@ -17,6 +18,8 @@ export interface UpRequest {
   readonly first?: string;
   /** The only resources that it may change, by their URNs; the service is not looked at then, so that what else differs stays. */
   readonly targets?: readonly string[];
+  /** What the stack's state is to say of its last rollout. Absent: nothing. */
+  readonly marker?: StackMarker;
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
   /** The working folder: that of the project. */

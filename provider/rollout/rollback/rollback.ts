@@ -1,5 +1,5 @@
 import { join, posix } from "node:path";
-import type { Plan } from "../../plan/plan";
+import type { Guard, Plan } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/json";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -9,6 +9,7 @@ import type { Journal } from "../journal/journal";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { type PlanTenant, planTarget } from "../plan-target";
 import { withoutSkipped } from "../skipping/without-skipped";
+import type { StackMarker } from "../stack-marker";
 import { compareTargets, type TargetComparison } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
@@ -52,11 +53,13 @@ const FOLDER = ".email-security/taken-back";
  * Only tenants that the targets file names now are written to, at the same address and stack, with the key that it names now. The others
  * are left out and named.
  *
+ * A tenant that a rollout of another journal changed since gets a guard, which refuses the whole rollback.
+ *
  * A tenant that is skipped keeps what the rollout did: nobody touches it until it is taken up again.
  *
  * @param to files of another time. A tenant that they do not have is taken back to what it held before.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
- * known what a tenant held, as where another rollout changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
+ * known what a tenant held, as where another rollout of this journal changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
  * only such are left.
  */
 export async function rollbackOf(
@@ -103,6 +106,7 @@ export async function rollbackOf(
   const isUndone = new Set(undone.map(({ name }) => name));
   const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
   const names = new Set(left.map(({ name }) => name));
+  const markers = new Map(left.map(({ name, summary }) => [name, summary?.marker]));
   const seen = new Map(left.map(({ name, summary }) => [name, summary?.fingerprint]));
   return {
     targets: left.map(({ name, target: recorded }) => {
@@ -118,16 +122,46 @@ export async function rollbackOf(
       .filter(({ tenants }) => tenants.length > 0),
     to: to?.name ?? "what each tenant held before it",
     planTenant: async (target, key, context, asking, atPlace) => {
+      const { name } = target;
       if (!isUndone.has(target.name)) return await planTarget(target, key, context, asking, atPlace);
       const plan = await planOf(journal, id, target.name);
       const fingerprint = seen.get(target.name);
       const undone = { rollout: id, plan, fingerprints: fingerprint === undefined ? [] : [fingerprint] };
-      return await planUndoing(target, key, undone, context, asking, atPlace);
+      const planned = await planUndoing(target, key, undone, context, asking, atPlace);
+      const marker = planned.planned.summary?.marker;
+      const guard = await changedElsewhere(journal, id, { name, marker, before: markers.get(name) });
+      return guard === undefined ? planned : { ...planned, guards: [...planned.guards, guard] };
     },
     files: to?.files,
     keyVariables: keyVariablesOf(declared.targets),
     notes: current.notes,
     ...(skipped.length + leftOut.length === 0 ? {} : { skipped: [...skipped, ...leftOut] }),
+  };
+}
+
+/** The markers of a tenant's stack. */
+interface TenantMarkers {
+  readonly name: string;
+  /** What the stack's state names now. */
+  readonly marker: StackMarker | undefined;
+  /** What it named when the rollout was planned. */
+  readonly before: StackMarker | undefined;
+}
+
+/** Finds out whether a rollout of another journal changed a tenant since; undefined where none has. */
+async function changedElsewhere(
+  journal: Journal,
+  id: string,
+  { name: tenant, marker, before }: TenantMarkers,
+): Promise<Guard | undefined> {
+  if (marker === undefined || marker.rollout === id) return undefined;
+  // The rollout failed before it changed the stack.
+  if (marker.rollout === before?.rollout && marker.at === before.at) return undefined;
+  // The journal's own rollouts were compared already.
+  if ((await journal.lastEvent(marker.rollout)) !== undefined) return undefined;
+  return {
+    code: "changed-since",
+    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Import that journal (\`rollout export\` there, \`rollout import\` here) and roll that one back first, name a revision of git (--to REVISION), or leave the tenant out (--except).`,
   };
 }
 

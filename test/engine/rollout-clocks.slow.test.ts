@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readStackMarker } from "../../provider/rollout/stack-marker";
+import { commandLine } from "../support/command-line";
+import { Fleet } from "../support/fleet";
+import { cloneOf } from "../support/two-clones";
+
+/*
+ * Two clones of one repository, each with its own journal, over one state backend. The clock of the second is behind.
+ */
+
+const GOOD = "good.example";
+const BAD = "bad.example";
+const HOTFIX = `version: 1\nallow:\n  - ${BAD}\ndeny:\n  - ${GOOD}\n`;
+
+describe.each([
+  ["two minutes", 120_000],
+  ["an hour", 3_600_000],
+])("with a second machine whose clock is %s behind", (_name, behindMs) => {
+  it("rolls back the hotfix and keeps the deny from before it", async () => {
+    await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
+    await fleet.baseline([GOOD]);
+    await fleet.commitAll("Deny a sender");
+    const first = await fleet.rollout("--yes");
+    expect(first.code, first.output).toBe(0);
+    const earlier = first.report().id;
+    const before = fleet.holds("t0");
+
+    using clone = cloneOf(fleet, behindMs);
+    await writeFile(join(clone.folder, "settings/baseline.yaml"), HOTFIX);
+    const second = await clone.run("rollout", "--yes", "--json", "report.json");
+    expect(second.code, second.output).toBe(0);
+    const report = JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"));
+    const hotfix = String(report.id);
+    expect(Date.parse(report.startedAt)).toBeLessThan(Date.parse(first.report().startedAt ?? ""));
+    const afterHotfix = fleet.holds("t0");
+    expect(afterHotfix).toContain(`allow ${BAD}`);
+    expect(markerOf(fleet, "t0")).toMatchObject({ rollout: hotfix, seq: 2 });
+
+    // The first clone's journal doesn't know the hotfix: nothing is removed under it.
+    fleet.take();
+    const refused = await fleet.rollout("rollback", "--yes");
+    expect(refused.code, refused.output).toBe(3);
+    expect(refused.output).toContain(
+      `The rollout ${hotfix} of another journal has changed "t0" since ${earlier}`,
+    );
+    expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+    expect(fleet.holds("t0")).toEqual(afterHotfix);
+
+    // With both in one journal, the hotfix is the newest everywhere.
+    const exported = await clone.run("rollout", "export", "rollouts.jsonl");
+    expect(exported.code, exported.output).toBe(0);
+    const file = join(clone.folder, "rollouts.jsonl");
+    const here = commandLine(fleet.folder, fleet.environment);
+    const imported = await here("rollout", "import", file);
+    expect(imported.code, imported.output).toBe(0);
+    const history = JSON.parse((await here("rollout", "history", "--json")).stdout);
+    expect(history.rollouts.map(({ id }: { id: string }) => id)).toEqual([hotfix, earlier]);
+    await fleet.write("settings/baseline.yaml", HOTFIX);
+    const status = JSON.parse((await here("fleet", "status", "--json")).stdout);
+    for (const tenant of status.tenants)
+      expect(tenant).toMatchObject({ standing: "in-step", lastRollout: { id: hotfix } });
+    expect(await fleet.report()).toMatchObject({ id: hotfix });
+    const tooEarly = await fleet.rollout("rollback", earlier, "--yes");
+    expect(tooEarly.output).toMatch(
+      new RegExp(`${hotfix} has changed .* since ${earlier}.*ERR_ROLLOUT_NOT_KNOWN`),
+    );
+
+    const back = await fleet.rollout("rollback", "--yes");
+    expect(back.code, back.output).toBe(0);
+    expect(back.report()).toMatchObject({ rollsBack: hotfix, counts: { done: 2 } });
+    expect(fleet.holds("t0")).toEqual(before);
+    expect(fleet.holds("t1")).toContain(`deny ${GOOD}`);
+    expect(fleet.holds("t1")).not.toContain(`allow ${BAD}`);
+  });
+});
+
+/** What the state of a tenant's stack says of its last rollout. */
+function markerOf(fleet: Fleet, name: string) {
+  const file = join(fleet.folder, ".state/.pulumi/stacks/fleet", `${name}.json`);
+  const { checkpoint } = JSON.parse(readFileSync(file, "utf8"));
+  return readStackMarker({ deployment: checkpoint.latest });
+}

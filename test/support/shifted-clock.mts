@@ -1,0 +1,19 @@
+/*
+ * Preloaded into a process, sets its clock back: node --import ".../shifted-clock.mts?behindMs=120000".
+ */
+
+const behindMs = Number(new URL(import.meta.url).searchParams.get("behindMs"));
+const RealDate = Date;
+
+class ShiftedDate extends RealDate {
+  constructor(...values: [] | [number]) {
+    if (values.length === 0) super(ShiftedDate.now());
+    else super(...values);
+  }
+
+  static override now(): number {
+    return RealDate.now() - behindMs;
+  }
+}
+
+globalThis.Date = ShiftedDate as DateConstructor;

@@ -1,0 +1,27 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type CommandLine, commandLine } from "./command-line";
+import type { Fleet } from "./fleet";
+
+/** A second clone of a fleet's repository, with a journal of its own, over the same state backend. */
+export interface Clone extends Disposable {
+  readonly folder: string;
+  readonly run: CommandLine;
+}
+
+/** @param behindMs how far the clock of its machine is behind. */
+export function cloneOf(fleet: Fleet, behindMs: number): Clone {
+  const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
+  const folder = join(parent, "clone");
+  execFileSync("git", ["clone", "--quiet", fleet.folder, folder]);
+  const clock = pathToFileURL(join(__dirname, "shifted-clock.mts"));
+  clock.search = `behindMs=${behindMs}`;
+  return {
+    folder,
+    run: commandLine(folder, { ...fleet.environment, NODE_OPTIONS: `--import "${clock.href}"` }),
+    [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
+  };
+}
