@@ -2,14 +2,14 @@ import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { FleetNotices } from "../fleet/notices/fleet-notices";
 import type { FleetStatus } from "../fleet/status/fleet-status";
-import type { FleetWatch } from "../fleet/status/read-fleet-status";
+import type { FleetWatch, StackState } from "../fleet/status/read-fleet-status";
 import { counted } from "../plan/render/words";
 import type { Database } from "../rollout/journal/database";
 import type { Reached } from "../rollout/journal/reached";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { Notify } from "../rollout/targets/notify";
-import type { Targets } from "../rollout/targets/target";
-import { withCode } from "../settings/email-security-error";
+import type { Target, Targets } from "../rollout/targets/target";
+import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
@@ -107,6 +107,7 @@ async function readAll(
         project,
         reach,
         reached: journal?.reached,
+        stateOf: await stackStates(file, project),
         concurrency,
         today,
         until,
@@ -167,6 +168,22 @@ async function openJournal(
     return { reached, database, whose, close: async () => await database.close() };
   } catch (error) {
     await database.close();
+    throw error;
+  }
+}
+
+/** Reads the state of stacks from their files, where the state backend has such. */
+async function stackStates(
+  file: string,
+  project: string,
+): Promise<(target: Target) => StackState | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  const { readStackState } = await import("../rollout/state-file.js");
+  try {
+    const { url: backend } = stateBackend(process.env, projectFolder(file));
+    return (target) => readStackState(target, { backend, project });
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return () => undefined;
     throw error;
   }
 }

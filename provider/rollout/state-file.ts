@@ -2,6 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readPlainFile } from "../machine/plain-file";
+import type { KnownLists } from "../plan/desired";
+import { PulumiError } from "../plan/pulumi";
+import { onlySettings } from "../plan/stack-holds";
+import { knownLists } from "../plan/stack-state";
+import type { Target } from "./targets/target";
 import type { StackFiles } from "./torn-files";
 
 /** A state as the CLI writes it, as far as it is to be looked at. What is of another form, the CLI reads or refuses. */
@@ -44,5 +49,36 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
     return { version, deployment };
   } catch {
     return undefined;
+  }
+}
+
+/** What the file of a stack tells of its last run; undefined wherever the CLI would have to be asked. */
+export function readStackState(
+  { name, stack, resource }: Target,
+  place: Omit<StackFiles, "stack">,
+): { readonly isThere: boolean; readonly known?: KnownLists } | undefined {
+  const state = readStateFile({ ...place, stack });
+  if (state === undefined) return isMissing({ ...place, stack }) ? { isThere: false } : undefined;
+  try {
+    return { isThere: true, known: knownLists(state, stack, resource ?? onlySettings(state) ?? name) };
+  } catch (error) {
+    if (error instanceof PulumiError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a directory that holds states plainly has none of a stack. */
+function isMissing({ backend, project, stack }: StackFiles): boolean {
+  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return false;
+  if (!existsSync(folder)) return false;
+  const states = join(folder, ".pulumi");
+  if (!existsSync(states)) return true;
+  const file = join(states, "stacks", project, `${stack}.json`);
+  if (["", ".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return false;
+  try {
+    return readPlainFile(join(states, "meta.yaml")).toString("utf8").trim() === "version: 1";
+  } catch {
+    return false;
   }
 }

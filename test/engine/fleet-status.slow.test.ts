@@ -1,3 +1,5 @@
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { FleetStatus } from "../../provider/fleet/status/fleet-status";
 import { statusSchema } from "../../provider/fleet/status/status-schema";
@@ -46,4 +48,43 @@ it("tells what a rollout brought from what the console changed since, and from w
   const { tenants } = (await statusOf(fleet)).status;
   expect(told({ tenants })).toEqual([["t0", "behind", [], ["missing more.example", `missing ${own}`]]]);
   expect(tenants[0]?.lastRollout?.id).toBe(back.report().id);
+});
+
+it("tells a tenant that was never rolled out, and one of another journal, from one that drifted", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
+  const [shared = ""] = fleet.declared("t1").map((one) => one.replace("deny ", ""));
+  const first = await fleet.rollout("--only", "t0", "--yes");
+  expect(first.code, first.output).toBe(0);
+  const byHand = { list: "allow", value: "legacy.example", entry_type: "domain", verdict_scope: "global" };
+  await fleet.console("t1", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const { status } = await statusOf(fleet);
+  expect(told(status)).toEqual([
+    ["t0", "in-step", [], []],
+    ["t1", "never-rolled-out", [], []],
+  ]);
+  expect(status.tenants[1]?.unattributed?.map(({ what, value }) => `${what} ${value}`)).toEqual([
+    "added legacy.example",
+    `missing ${shared}`,
+    "missing only-t1.example",
+  ]);
+  const text = await fleet.begin({}, "fleet", "status").ended;
+  expect(text.stdout).toContain("Never rolled out, and not as their files declare (1 tenant):");
+  expect(text.stdout).not.toContain("Drifted");
+
+  // A clone without the journal reads from the stack what the last rollout declared.
+  await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
+  await fleet.baseline(["more.example"]);
+  await fleet.console("t0", "POST", "/allow_deny_entries", { ...byHand, comment: "" });
+  const clone = (await statusOf(fleet)).status;
+  expect(told(clone)).toEqual([
+    ["t0", "drifted", ["added legacy.example"], ["missing more.example", `leaving ${shared}`]],
+    ["t1", "never-rolled-out", [], []],
+  ]);
+  // Where the stacks can't be read either, nobody knows.
+  const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--json")
+    .ended;
+  expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
+    { standing: "not-known", drift: [], behind: [] },
+    { standing: "not-known", drift: [], behind: [] },
+  ]);
 });

@@ -8,7 +8,7 @@ import { shellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
 import type { FleetDifference, FleetStatus } from "../status/fleet-status";
 import { differenceTransition, groupedDifferences, sortByWorstDrift } from "../status/grouped-differences";
-import { type News, newsOf } from "./news";
+import { type News, newsOf, noticeableOf } from "./news";
 import { readTold, type Told, writeTold } from "./told-file";
 
 /** What became of telling. */
@@ -90,8 +90,9 @@ export class FleetNotices {
 const SHOWN = 20;
 
 function driftNotice(status: FleetStatus, { drifted }: News): Notice {
-  const { tenants, isJournalRead } = status;
-  const all = tenants.filter(({ drift }) => drift.length > 0).length;
+  const { tenants } = status;
+  const all = tenants.filter((tenant) => noticeableOf(tenant).length > 0).length;
+  const unknown = drifted.filter(({ standing }) => standing === "not-known").length;
   const unread = tenants.filter(({ error }) => error !== undefined).length;
   const differences = drifted.flatMap(({ drift }) => drift);
   const risky = differences.filter(({ risks }) => risks !== undefined).length;
@@ -101,7 +102,11 @@ function driftNotice(status: FleetStatus, { drifted }: News): Notice {
     ...(dangers === undefined ? [] : [`Among the differences: ${dangers}.`]),
     `Drifted in all: ${all} of ${counted(tenants.length, "tenant")}.`,
     ...(unread === 0 ? [] : [`${unread} could not be read.`]),
-    ...(isJournalRead ? [] : ["There is no rollouts' journal: what no rollout has brought yet counts too."]),
+    ...(unknown === 0
+      ? []
+      : [
+          `Of ${unknown} of them nothing here tells what a rollout left: only what no file declares so is counted.`,
+        ]),
   ];
   return {
     ...about("drift", status, summary),

@@ -25,9 +25,10 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
   const drifted = tenants.flatMap((tenant) => {
     const { name, error } = tenant;
     const told = new Set(known.get(name));
-    const marks = error === undefined ? tenant.drift.map(driftMark) : [...told];
+    const all = noticeableOf(tenant);
+    const marks = error === undefined ? all.map(driftMark) : [...told];
     if (marks.length > 0) now.set(name, marks);
-    const drift = tenant.drift.filter((one) => !told.has(driftMark(one)));
+    const drift = all.filter((one) => !told.has(driftMark(one)));
     fresh.push(...drift.map((one) => `${name} ${driftMark(one)}`));
     return drift.length === 0 ? [] : [{ ...tenant, drift }];
   });
@@ -46,6 +47,19 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
     },
     now: { format: 1, drift: Object.fromEntries(now), ends: [...nowEnds] },
   };
+}
+
+/**
+ * What a person may have done at a tenant. Where nobody knows here what a rollout left, that is what no file declares, and what is on
+ * another list than declared.
+ */
+export function noticeableOf({
+  standing,
+  drift,
+  unattributed = [],
+}: TenantStatus): readonly FleetDifference[] {
+  if (standing !== "not-known") return drift;
+  return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
 }
 
 /** What somebody did; not what the files say of it, which changes without them. */

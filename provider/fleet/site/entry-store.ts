@@ -206,8 +206,9 @@ export class EntryStore {
   }
 
   /** What is told as drift, or as behind. */
-  #toldOf({ name, drift, behind }: TenantStatus): readonly Unlike[] {
-    if (drift.length + behind.length === 0) return [];
+  #toldOf({ name, standing, drift, behind, unattributed = [] }: TenantStatus): readonly Unlike[] {
+    if (drift.length + behind.length + unattributed.length === 0) return [];
+    const isFirst = standing !== "not-known";
     const declared = new Map(
       (this.#declared.get(name) ?? []).map((index) => [this.#identityOf(index), index] as const),
     );
@@ -227,7 +228,11 @@ export class EntryStore {
       // On the other list it does something else: it is told there too.
       return [[index, isBehind ? "to-change" : "changed", by, at], ...(isMoved ? [held("undeclared")] : [])];
     };
-    return [...drift.flatMap((one) => told(one, false)), ...behind.flatMap((one) => told(one, true))];
+    return [
+      ...drift.flatMap((one) => told(one, false)),
+      ...behind.flatMap((one) => told(one, true)),
+      ...unattributed.flatMap((one) => told(one, isFirst)),
+    ];
   }
 }
 

@@ -4,10 +4,20 @@ export const FLEET_STATUS_FORMAT = 1;
 /**
  * How a tenant stands, the worst first. `key-wrong`: its key can't be had, or the service refuses it, or it is another tenant's too.
  * `unreachable`: its service gives no answer. `unusable`: its settings files can't be used, or it can't be read for another reason.
- * `drifted`: it holds something otherwise than its files and its last rollout have it. `behind`: its files say what no rollout has
- * brought to it. `in-step`: it is as its files declare.
+ * `drifted`: it holds something otherwise than its files and its last rollout have it. `not-known`: it differs from its files, and
+ * neither a journal nor its stack's state tells here what its last rollout declared. `never-rolled-out`: it differs from its files, and
+ * no rollout has come to it yet. `behind`: its files say what no rollout has brought to it. `in-step`: it is as its files declare.
  */
-export const STANDINGS = ["key-wrong", "unreachable", "unusable", "drifted", "behind", "in-step"] as const;
+export const STANDINGS = [
+  "key-wrong",
+  "unreachable",
+  "unusable",
+  "drifted",
+  "not-known",
+  "never-rolled-out",
+  "behind",
+  "in-step",
+] as const;
 
 /** One of {@link STANDINGS}. */
 export type FleetStanding = (typeof STANDINGS)[number];
@@ -34,7 +44,7 @@ export interface FleetStatus {
   readonly reviews: readonly FleetFinding[];
   /** What else is to be said of the files: risks, contradictions, what is loosened. */
   readonly findings: readonly FleetFinding[];
-  /** Whether the rollouts' journal was read. Without it nobody knows what is behind: all that differs is drift. */
+  /** Whether the rollouts' journal was read. Without it, only the state of a stack tells what its last rollout declared. */
   readonly isJournalRead: boolean;
   /** Whether all tenants were read. */
   readonly isComplete: boolean;
@@ -62,6 +72,8 @@ export interface TenantStatus {
   readonly drift: readonly FleetDifference[];
   /** What its files say and no rollout has brought to it. */
   readonly behind: readonly FleetDifference[];
+  /** What differs from its files where no rollout that is known here tells who changed it. Absent: nothing. */
+  readonly unattributed?: readonly FleetDifference[];
   /** The newest rollout that left it as it declared. */
   readonly lastRollout?: {
     readonly id: string;

@@ -19,7 +19,14 @@ import { type Reading, readEach } from "../read-each";
 import { AppliedSettings } from "./applied-settings";
 import { FilesTold } from "./files-told";
 import { FLEET_STATUS_FORMAT, type FleetStanding, type FleetStatus, type TenantStatus } from "./fleet-status";
-import { type TenantDifferences, tenantDifferences } from "./tenant-differences";
+import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
+
+/** What the state of a stack tells of its last run. */
+export interface StackState {
+  readonly isThere: boolean;
+  /** What that declared; absent where there is no stack. */
+  readonly known?: KnownLists;
+}
 
 /** How a fleet is looked at. */
 export interface FleetStatusOptions {
@@ -28,6 +35,8 @@ export interface FleetStatusOptions {
   readonly reach: Reach;
   /** What the rollouts' journal says; undefined where there is none. */
   readonly reached: Reached | undefined;
+  /** What the state of a tenant's stack tells; undefined where it can't be read without asking anybody. Default: nothing can. */
+  readonly stateOf?: (target: Target) => StackState | undefined;
   /** How many tenants are read at once. */
   readonly concurrency: number;
   /** The day (UTC) by which ends are judged. */
@@ -68,7 +77,8 @@ export async function readFleetStatus(
   targets: readonly Target[],
   options: FleetStatusOptions,
 ): Promise<FleetStatus> {
-  const { file, project, reach, reached, concurrency, today, until, now = () => new Date(), watch } = options;
+  const { file, project, reach, reached, stateOf, concurrency, today, until, watch } = options;
+  const { now = () => new Date() } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
   const cache: ReadCache = new Map();
@@ -97,9 +107,17 @@ export async function readFleetStatus(
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
       const { last, next } = stackOf(target);
-      // Where one is to come and none has, what is missing was not taken away.
-      const first = next === undefined ? undefined : NOTHING_YET;
-      const before = async () => (last === undefined ? first : await applied?.of(last));
+      const before = async (): Promise<LastApplied> => {
+        const kept = last && (await applied?.of(last));
+        const state = kept === undefined ? stateOf?.(target) : undefined;
+        const known = kept ?? state?.known;
+        if (known !== undefined) return { known };
+        if (last !== undefined) return { why: "not-known" };
+        // Where one is to come and none has, what is missing was not taken away.
+        if (next !== undefined) return { known: NOTHING_YET, why: "never-rolled-out" };
+        const isNew = state === undefined ? (reached?.rollouts ?? 0) > 0 : !state.isThere;
+        return { why: isNew ? "never-rolled-out" : "not-known" };
+      };
       const accepting = { environment: reach.environment, name: target.name };
       const differences = await tenantDifferences(
         settings,
@@ -184,13 +202,16 @@ function statusOf(
     }),
   };
   if (read === undefined) return { ...about, error: toldError(error), drift: [], behind: [] };
-  const { at, holds, unchanged, drift, behind } = read;
-  return { ...about, readAt: at, holds, unchanged, drift, behind };
+  const { at, holds, unchanged, drift, behind, unattributed } = read;
+  const others = unattributed.length === 0 ? {} : { unattributed };
+  return { ...about, readAt: at, holds, unchanged, drift, behind, ...others };
 }
 
-function standingOf({ drift, behind }: TenantDifferences): FleetStanding {
+function standingOf({ drift, behind, unattributed, why }: TenantDifferences): FleetStanding {
   if (drift.length > 0) return "drifted";
-  return behind.length > 0 ? "behind" : "in-step";
+  if (unattributed.length > 0 && why === "not-known") return why;
+  if (behind.length > 0) return "behind";
+  return unattributed.length > 0 ? "never-rolled-out" : "in-step";
 }
 
 /** What says that a key opens nothing, or another tenant. */

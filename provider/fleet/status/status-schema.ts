@@ -77,7 +77,7 @@ const tenant = z
     standing: z
       .enum(STANDINGS)
       .describe(
-        "key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
+        "key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. not-known: it differs from its files, and nothing here tells what its last rollout declared. never-rolled-out: it differs from its files, and no rollout has come to it yet. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
       ),
     error: z
       .strictObject({ code: text("The code of the error."), message: z.string() })
@@ -93,6 +93,11 @@ const tenant = z
     unchanged: z.int().min(0).describe("How many entries and VIPs are as declared.").exactOptional(),
     drift: z.array(difference).readonly(),
     behind: z.array(difference).readonly(),
+    unattributed: z
+      .array(difference)
+      .readonly()
+      .describe("What differs from its files where no rollout that is known here tells who changed it.")
+      .exactOptional(),
     lastRollout: z
       .strictObject({
         id: z.string(),
@@ -166,7 +171,9 @@ const schema = z
     findings: z.array(finding).readonly().describe("What else is to be said of the files."),
     isJournalRead: z
       .boolean()
-      .describe("Whether the rollouts' journal was read; without it, all that differs is drift."),
+      .describe(
+        "Whether the rollouts' journal was read; without it, only the state of a stack tells what its last rollout declared.",
+      ),
     isComplete: z.boolean().describe("Whether all tenants were read."),
   })
   .readonly();

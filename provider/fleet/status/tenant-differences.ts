@@ -18,22 +18,33 @@ export interface TenantDifferences {
   readonly drift: readonly FleetDifference[];
   /** What the files say, and no rollout has brought. */
   readonly behind: readonly FleetDifference[];
+  /** What differs where no rollout that is known here tells who changed it, and why none does. */
+  readonly unattributed: readonly FleetDifference[];
+  readonly why?: UnknownRollout;
   readonly unchanged: number;
 }
+
+/** Why it isn't known what the last rollout of a tenant declared. */
+export type UnknownRollout = "not-known" | "never-rolled-out";
+
+/** What the last rollout of a tenant declared. */
+export type LastApplied =
+  | { readonly known: KnownLists; readonly why?: undefined }
+  /** `known` where a first rollout is under way: what is missing was not removed by anybody. */
+  | { readonly known?: KnownLists; readonly why: UnknownRollout };
 
 /**
  * Compares a tenant with its files and with what its last rollout declared: what it holds as that rollout left it, and the files say
  * otherwise, is behind; all else that differs is drift. Writes nothing.
  *
- * @param lastApplied what the last rollout declared, asked for only where something differs; undefined where none is known, and all
- * that differs is drift.
+ * @param lastApplied what the last rollout declared, asked for only where something differs.
  * @param fingerprint of the people that the last rollout saw; undefined where none is known.
  * @throws {OtherTenantError} when it is another tenant than the files and the rollout are of, as it seems.
  */
 export async function tenantDifferences(
   settings: Settings,
   observed: Observed,
-  lastApplied: () => Promise<KnownLists | undefined>,
+  lastApplied: () => Promise<LastApplied>,
   host: string,
   accepting: Accepting,
   fingerprint?: string,
@@ -42,15 +53,23 @@ export async function tenantDifferences(
   if (isAsDeclared(settings, observed)) {
     const about = { ownDomains: settings.ownDomains, hasVips: vips.length > 0 };
     assertOwnPeople(observed, about, fingerprint, accepting);
-    return { drift: [], behind: [], unchanged: entries.length + vips.length };
+    return { drift: [], behind: [], unattributed: [], unchanged: entries.length + vips.length };
   }
-  const applied = await lastApplied();
-  const { items, unchanged } = driftOf(settings, observed, host, applied, { accepting });
+  const { known, why } = await lastApplied();
+  const { items, unchanged } = driftOf(settings, observed, host, known, { accepting });
   const own = new OwnDomains(settings.ownDomains);
-  const [behind, drift] = [true, false].map((wanted) =>
-    items.filter((item) => isBehind(item, applied) === wanted).map((item) => differenceOf(item, own, wanted)),
-  );
-  return { drift: drift ?? [], behind: behind ?? [], unchanged };
+  const kindOf = (item: DriftItem) =>
+    known !== undefined && isBehind(item, known) ? "behind" : why === undefined ? "drift" : "unattributed";
+  const all = Map.groupBy(items, kindOf);
+  const of = (kind: ReturnType<typeof kindOf>) =>
+    (all.get(kind) ?? []).map((item) => differenceOf(item, own, kind === "behind"));
+  return {
+    drift: of("drift"),
+    behind: of("behind"),
+    unattributed: of("unattributed"),
+    unchanged,
+    ...withoutUndefined({ why }),
+  };
 }
 
 /** What most tenants are: as declared, and nothing else. Told without a plan, which takes far longer than the reading. */
@@ -82,9 +101,8 @@ function isLike(
 }
 
 /** Whether it is as the last rollout left it, so that the files have moved on and nobody has touched it. */
-function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists | undefined): boolean {
+function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): boolean {
   if (what === "added") return false;
-  if (applied === undefined) return what === "leaving";
   const left = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
   if (left === undefined || there === undefined) return left === undefined && there === undefined;
   return isSameThere(left, there);

@@ -13,7 +13,12 @@ import {
   STANDINGS,
   type TenantStatus,
 } from "./fleet-status";
-import { type DifferenceGroup, differenceTransition, groupedDifferences } from "./grouped-differences";
+import {
+  type DifferenceGroup,
+  type DifferenceKind,
+  differenceTransition,
+  groupedDifferences,
+} from "./grouped-differences";
 
 /** What is told of a fleet to people, in whatever format: printable sentences. */
 export interface ToldStatus {
@@ -64,7 +69,14 @@ export function toldStatus(status: FleetStatus): ToldStatus {
       `Skipped by rollouts (${counted(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       skippedOf(tenants),
     ),
-    section(`${driftTitle(status)} (${count(tenants, "drift")})`, differencesOf(status, "drift")),
+    section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
+    ...UNATTRIBUTED.map(([standing, title]) => {
+      const some = tenants.filter((one) => reasonOf(one) === standing);
+      return section(
+        `${title} (${count(some, "unattributed")})`,
+        differencesOf(status, "unattributed", some),
+      );
+    }),
     section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
     section("Rollouts that have not reached all", notReached(tenants)),
     section(
@@ -101,9 +113,16 @@ function endTransition({ list }: FleetEnd): Transition {
   return { to: list, isLingering: true };
 }
 
-/** Without a journal, nobody can say whether the tenant or its files were changed. */
-function driftTitle({ isJournalRead }: FleetStatus): string {
-  return isJournalRead ? "Drifted" : "Not as their files declare";
+/** The differences that no rollout tells who made, by why none does. */
+const UNATTRIBUTED = [
+  ["not-known", "Drifted or behind, which is not known here"],
+  ["never-rolled-out", "Never rolled out, and not as their files declare"],
+] as const;
+
+/** Of a first rollout that is under way, a part may be behind or have drifted already. */
+function reasonOf({ standing, unattributed }: TenantStatus): FleetStanding | undefined {
+  if (unattributed === undefined) return undefined;
+  return standing === "not-known" ? standing : "never-rolled-out";
 }
 
 function section(title: string, points: readonly ToldPoint[]): ToldSection {
@@ -122,6 +141,8 @@ const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
   unreachable: "unreachable",
   unusable: "that can't be judged",
   drifted: "drifted",
+  "not-known": "of which it is not known here whether they drifted",
+  "never-rolled-out": "never rolled out",
   behind: "behind their files",
   "in-step": "in step",
 };
@@ -129,8 +150,7 @@ const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
 function summaryOf({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
   const counts = STANDINGS.toReversed().flatMap((standing) => {
     const many = tenants.filter((tenant) => tenant.standing === standing).length;
-    const word = standing === "drifted" && !isJournalRead ? "not as declared" : STANDING_WORDS[standing];
-    return many === 0 ? [] : [`${many} ${word}`];
+    return many === 0 ? [] : [`${many} ${STANDING_WORDS[standing]}`];
   });
   const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
   const rollouts = new Map<string, number>();
@@ -143,12 +163,12 @@ function summaryOf({ tenants, file, project, at, isJournalRead }: FleetStatus): 
     `${counted(tenants.length, "tenant")} of ${printable(file)} (project ${excerpt(project)}), read ${minute(at).join("")}: ${counts.join(", ")}.`,
     isJournalRead
       ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none of ${counted(never, "tenant")}`])].join(", ")}${older}.`
-      : "There is no rollouts' journal here, so what is behind is not told from what has drifted; --database names one.",
+      : "There is no rollouts' journal here; --database names one. Without it, only the state of a stack tells drift from what is behind.",
   ];
 }
 
-function count(tenants: readonly TenantStatus[], which: "drift" | "behind"): string {
-  return counted(tenants.filter((tenant) => tenant[which].length > 0).length, "tenant");
+function count(tenants: readonly TenantStatus[], which: DifferenceKind): string {
+  return counted(tenants.filter((tenant) => (tenant[which] ?? []).length > 0).length, "tenant");
 }
 
 function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
@@ -187,16 +207,20 @@ function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
 
 const SKIP_ENDS = "until `email-security rollout skip NAME --end`";
 
-function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoint[] {
-  return groupedDifferences(status, which).map((group) => {
+function differencesOf(
+  status: FleetStatus,
+  which: DifferenceKind,
+  tenants: readonly TenantStatus[] = status.tenants,
+): ToldPoint[] {
+  return groupedDifferences({ tenants }, which).map((group) => {
     const { difference, members } = group;
-    const word = which === "drift" ? difference.what : DOES[difference.what];
+    const word = WORDS[which][difference.what];
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
-    const own = { head: `${word} ${nameOf(difference)}${risks}`, facts: factsOf(group, which) };
+    const own = { head: `${word} ${nameOf(difference)}${risks}`, facts: factsOf(group) };
     const names = members.map(({ tenant }) => tenant.name);
     return {
       head: `${own.head}, ${counted(names.length, "tenant")}`,
-      facts: [inTenants(names, status, which === "drift" ? NAMED_TO_ACT : NAMED), ...own.facts],
+      facts: [inTenants(names, status, which === "behind" ? NAMED : NAMED_TO_ACT), ...own.facts],
       tenants: names,
       transition: differenceTransition(difference, which),
       own,
@@ -204,12 +228,16 @@ function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoin
   });
 }
 
-/** What the next rollout does about it. */
-const DOES: Readonly<Record<FleetDifference["what"], string>> = {
-  added: "to be removed:",
-  changed: "to be changed:",
-  missing: "to be added:",
-  leaving: "to be removed:",
+const WORDS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["what"], string>>>> = {
+  drift: { added: "added", changed: "changed", missing: "missing", leaving: "leaving" },
+  /** What the next rollout does about it. */
+  behind: {
+    added: "to be removed:",
+    changed: "to be changed:",
+    missing: "to be added:",
+    leaving: "to be removed:",
+  },
+  unattributed: { added: "undeclared", changed: "not as declared:", missing: "missing", leaving: "leaving" },
 };
 
 function nameOf({
@@ -224,8 +252,8 @@ function nameOf({
   return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${told}${of}`;
 }
 
-function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "behind"): string[] {
-  const { what, there, declared, why } = difference;
+function factsOf({ difference, members }: DifferenceGroup): string[] {
+  const { there, declared, why } = difference;
   const facts: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list)
@@ -236,7 +264,6 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
     facts.push(`comment ${commentOf((there ?? declared)?.comment)}`);
   }
   if (there !== undefined) facts.push(madeBy(members));
-  if (which === "drift" && why === undefined) facts.push(...UNTOLD[what]);
   if (why !== undefined) facts.push(excerpt(why, 300));
   const places = new Set(
     members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [lineOf(place)])),
@@ -246,14 +273,6 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
     facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
   return facts;
 }
-
-/** Where what the last rollout brought is not known, as of one that was pruned, nobody should be looked for who has done nothing. */
-const UNTOLD: Readonly<Record<FleetDifference["what"], readonly string[]>> = {
-  added: [],
-  changed: ["if it was changed since, the service does not tell by whom"],
-  missing: ["removed since, or never brought: what came last no journal here tells"],
-  leaving: [],
-};
 
 function commentOf(comment: string | undefined): string {
   return comment === undefined ? "none" : quote(onOneLine(comment), 300);

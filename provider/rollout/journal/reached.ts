@@ -22,7 +22,9 @@ export interface Reached {
   readonly stacks: ReadonlyMap<string, StackReach>;
   /** Whom rollouts leave out now, since a person said so; by the name of the stack. */
   readonly skips: ReadonlyMap<string, SkippedTenant>;
-  /** How many rollouts of the same project are of stacks in another state backend. */
+  /** How many rollouts of the project the journal has. */
+  readonly rollouts: number;
+  /** How many more it has of the same project whose stacks are in another state backend. */
   readonly elsewhere: number;
   /** The settings files of a rollout as they were when it was planned. */
   readonly files: (rollout: string) => Promise<PackedFiles>;
@@ -143,7 +145,13 @@ export async function reachedIn(
   const whose = withoutUndefined({ project, backend });
   const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, whose);
   const elsewhere = ofProject.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
-  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
+  return {
+    stacks,
+    skips,
+    rollouts: here.length,
+    elsewhere,
+    files: async (rollout) => await reader.files(rollout),
+  };
 }
 
 /** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */

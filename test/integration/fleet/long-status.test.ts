@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
 import { startHook } from "../../support/hook";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
@@ -13,8 +16,11 @@ const NAMES = Array.from({ length: 12 }, (_, at) => `t${at}`);
 /** All tenants hold these but the first, so that nothing is told of all. */
 const SHARED = Array.from({ length: 50 }, (_, at) => entry("deny", `a${at}.example`));
 
+const SETTINGS = "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n";
+
 let sandbox: Sandbox;
 let folder: LintedFolder;
+let backend: string;
 
 beforeAll(async () => {
   sandbox = await startSandbox({
@@ -40,9 +46,17 @@ tenants:
 ${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: all }]
 notify: { webhook: { changes: true } }
 `,
-    "settings.yaml":
-      "version: 1\ndeny:\n  - { value: turned.example, comment: Phishing }\n  - gone.example\n",
+    "settings.yaml": SETTINGS,
   });
+  backend = `file://${folder.folder}`;
+  await using journal = await fleetJournal(
+    await openDatabase(folder.path("j.db")),
+    stateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+  );
+  await journal.rollout(
+    new Map(NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from(SETTINGS)])),
+    Object.fromEntries(NAMES.map((name) => [name, "unchanged"])),
+  );
 });
 
 afterAll(async () => {
@@ -56,13 +70,15 @@ async function status(args: readonly string[], environment = {}): Promise<Comman
       sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
     ),
     EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
+    EMAIL_SECURITY_DATABASE: "j.db",
+    PULUMI_BACKEND_URL: backend,
     ...environment,
   });
 }
 
 it("tells dangerous drift first, names every tenant, and says that nothing dangerous is left out", async () => {
   const { stdout } = await status([]);
-  const drift = stdout.slice(stdout.indexOf("Not as their files declare"));
+  const drift = stdout.slice(stdout.indexOf("Drifted"));
   const heads = drift.split("\n").filter((line) => /^ {2}\S/.test(line));
   expect(heads.slice(0, 3)).toEqual([
     "  changed allow turned.example, 1 tenant",

@@ -120,14 +120,14 @@ it("writes what all tenants have by one reading of each, and by the next run wha
     "allow evil.example": "hooli undeclared",
     "allow left.example": "globex ignored",
     "allow outlook.com": "globex undeclared",
-    "deny evil.example": "acme, globex, hooli changed",
+    "deny evil.example": "acme, globex, hooli to-change",
     "allow partner.example": "acme, globex, hooli",
   });
   expect(
     statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants,
   ).toHaveLength(3);
   const overview = read("index.html");
-  expect(overview).toContain("Risky drift");
+  expect(overview).toContain("Risky entries");
   // Of partner.example three are older than two years, of the others three are of this month.
   expect(
     overview

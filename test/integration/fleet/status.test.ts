@@ -110,9 +110,10 @@ it("tells the same drift once, what could not be read by name, and what the file
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
-not as declared, 1 that can't be judged, 2 with a wrong key.
-There is no rollouts' journal here, so what is behind is not told from what has
-drifted; --database names one.
+of which it is not known here whether they drifted, 1 that can't be judged, 2
+with a wrong key.
+There is no rollouts' journal here; --database names one. Without it, only the
+state of a stack tells drift from what is behind.
 Notes about the files, which --json tells: 1.
 
 Not read (3 tenants):
@@ -129,15 +130,14 @@ Not read (3 tenants):
         "nonsense" is not a whole domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]
 
-Not as their files declare (2 tenants):
-  added allow outlook.com, risky: allow-free-mail, 2 tenants
+Drifted or behind, which is not known here (2 tenants):
+  undeclared allow outlook.com, risky: allow-free-mail, 2 tenants
       in globex, hooli
       comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
       made by Dana Reyes (console) on 2026-11-02T09:00:00Z
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phishing"
-      removed since, or never brought: what came last no journal here tells
       declared at settings/baseline.yaml:3
 
 Ends until 2026-12-20 (1):

@@ -119,7 +119,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
       1,
       [
-        ["drifted", undefined],
+        ["not-known", undefined],
         ["key-wrong", "ERR_OTHER_TENANT"],
         ["key-wrong", "ERR_OTHER_TENANT"],
       ],

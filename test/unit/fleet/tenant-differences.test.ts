@@ -39,13 +39,17 @@ async function told(text: string, observed: Observed, known: KnownLists | undefi
   const found: TenantDifferences = await tenantDifferences(
     settingsOf(text),
     observed,
-    () => Promise.resolve(known),
+    () => Promise.resolve(known === undefined ? { why: "not-known" } : { known }),
     "host",
     { environment: {} },
   );
   const names = (all: TenantDifferences["drift"]) =>
     all.map(({ what, list, value }) => `${what} ${list} ${value}`);
-  return { drift: names(found.drift), behind: names(found.behind) };
+  return {
+    drift: names(found.drift),
+    behind: names(found.behind),
+    unattributed: names(found.unattributed),
+  };
 }
 
 it.each([
@@ -117,19 +121,21 @@ it.each([
   ],
 ] as const)("what is %s", async (_, text, held, content, which, expected) => {
   const found = await told(text, observedOf(held), applied(content));
-  expect(found).toEqual({ drift: [], behind: [], [which]: [expected] });
+  expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });
 });
 
-it("takes a VIP as an entry, and all that differs for drift where no rollout is known", async () => {
+it("takes a VIP as an entry, and nothing that differs for drift where no rollout is known", async () => {
   const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
   const known = applied({}, { "ceo@acme.example": "" });
   expect(await told(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
     drift: [],
     behind: ["changed vip ceo@acme.example"],
+    unattributed: [],
   });
   expect(await told("deny: [a.example]", observedOf([]), undefined)).toEqual({
-    drift: ["missing deny a.example"],
+    drift: [],
     behind: [],
+    unattributed: ["missing deny a.example"],
   });
 });
 
@@ -157,10 +163,13 @@ it("finds nothing without a plan only where a plan finds nothing", async () => {
       const settings = settingsOf(`${lists.join("")}${named}`);
       const observed = observedOf(isSame ? declared : other, people);
       const { items, unchanged } = driftOf(settings, observed, "host");
-      const found = await tenantDifferences(settings, observed, async () => undefined, "host", {
+      const found = await tenantDifferences(settings, observed, async () => ({ why: "not-known" }), "host", {
         environment: {},
       });
-      expect(found.drift.length + found.behind.length).toBe(items.length);
+      expect([found.drift.length + found.behind.length, found.unattributed.length]).toEqual([
+        0,
+        items.length,
+      ]);
       expect(found.unchanged).toBe(unchanged);
       if (items.length === 0) plain += 1;
     }),

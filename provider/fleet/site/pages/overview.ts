@@ -36,31 +36,37 @@ function verdict({ tenants, isJournalRead }: FleetStatus): Html {
   const unread = many("key-wrong", "unreachable", "unusable");
   const drifted = many("drifted");
   const behind = many("behind");
-  const risky = tenants.filter(({ drift }) => drift.some(({ risks }) => risks !== undefined)).length;
+  const unknown = many("not-known");
+  const never = many("never-rolled-out");
+  const risky = tenants.filter(({ drift, unattributed = [] }) =>
+    [...drift, ...unattributed].some(({ risks }) => risks !== undefined),
+  ).length;
   const [mood, word]: [PageMood, string] =
     risky > 0
-      ? ["danger", "Risky drift"]
+      ? ["danger", drifted > 0 ? "Risky drift" : "Risky entries"]
       : unread > 0
         ? ["danger", "Not all could be read"]
         : drifted > 0
           ? ["warning", "Drifted"]
-          : behind > 0
-            ? ["running", "Behind their files"]
-            : ["none", "In step"];
+          : unknown > 0
+            ? ["warning", "Not known here"]
+            : behind + never > 0
+              ? ["running", behind > 0 ? "Behind their files" : "Never rolled out"]
+              : ["none", "In step"];
   const facts = [
     ...(risky > 0 ? [`${counted(risky, "tenant")} with something risky that no file declares`] : []),
     ...(drifted > 0 ? [`${number(drifted)} drifted`] : []),
+    ...(unknown > 0 ? [`${number(unknown)} of which it is not known here whether they drifted`] : []),
     ...(behind > 0 ? [`${number(behind)} behind`] : []),
+    ...(never > 0 ? [`${number(never)} never rolled out`] : []),
     ...(unread > 0 ? [`${number(unread)} not read`] : []),
   ];
   const headline: Words =
     facts.length === 0
       ? say`All ${counted(tenants.length, "tenant")} hold what their files declare.`
       : [`${facts.join(", ")}, of ${counted(tenants.length, "tenant")}.`];
-  const unknown = isJournalRead
-    ? []
-    : [" There was no rollouts' journal, so what is behind counts as drift."];
-  return htmlVerdict(mood, word, [...headline, ...unknown]);
+  const caveat = isJournalRead ? [] : [" There was no rollouts' journal."];
+  return htmlVerdict(mood, word, [...headline, ...caveat]);
 }
 
 function tallies({ tenants, ends, reviews }: FleetStatus): Html {
@@ -93,7 +99,13 @@ function charts({ runs, ages }: SiteData): Html | undefined {
       ? undefined
       : html`${lineChart("Tenants that are not in step", times, [
           { name: "drifted", values: over(({ standings }) => standings.drifted ?? 0) },
-          { name: "behind", values: over(({ standings }) => standings.behind ?? 0) },
+          {
+            name: "behind",
+            values: over(
+              ({ standings: { behind = 0, "not-known": unknown = 0, "never-rolled-out": never = 0 } }) =>
+                behind + unknown + never,
+            ),
+          },
           {
             name: "not read",
             values: over(

@@ -60,6 +60,8 @@ export const STANDING_NAMES: Readonly<Record<FleetStanding, string>> = {
   "in-step": "in step",
   behind: "behind",
   drifted: "drifted",
+  "not-known": "not known here",
+  "never-rolled-out": "never rolled out",
   unusable: "can't be judged",
   unreachable: "unreachable",
   "key-wrong": "wrong key",

@@ -87,12 +87,14 @@ const MOODS: Readonly<Record<FleetStanding, PageMood>> = {
   unreachable: "danger",
   unusable: "danger",
   drifted: "warning",
+  "not-known": "warning",
+  "never-rolled-out": "running",
   behind: "running",
   "in-step": "none",
 };
 
 function headlineOf({ tenant, runs }: TenantPage): Words {
-  const { standing, error, drift, behind, unchanged = 0 } = tenant;
+  const { standing, error, drift, behind, unattributed = [], unchanged = 0 } = tenant;
   const since = sinceWhen(tenant.name, runs);
   const seen: Words =
     since === undefined || since === runs.at(-1)
@@ -103,6 +105,11 @@ function headlineOf({ tenant, runs }: TenantPage): Words {
     ...(drift.length > 0 ? [`${counted(drift.length, "entry", "entries")} changed past its files`] : []),
     ...(behind.length > 0
       ? [`${counted(behind.length, "entry", "entries")} that no rollout has brought`]
+      : []),
+    ...(unattributed.length > 0
+      ? [
+          `${counted(unattributed.length, "entry", "entries")} not as declared, ${standing === "not-known" ? "and it is not known here since when" : "before any rollout"}`,
+        ]
       : []),
     `${counted(unchanged, "entry", "entries")} as declared`,
   ];

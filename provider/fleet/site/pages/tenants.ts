@@ -43,10 +43,11 @@ ${sorted.map(rowOf)}</tbody></table></div>`,
 }
 
 function rowOf(tenant: TenantStatus): Html {
-  const { name, standing, drift, behind, holds, lastRollout, labels } = tenant;
+  const { name, standing, drift, behind, unattributed = [], holds, lastRollout, labels } = tenant;
   const differs = [
     ...(drift.length > 0 ? [`${number(drift.length)} drifted`] : []),
     ...(behind.length > 0 ? [`${number(behind.length)} behind`] : []),
+    ...(unattributed.length > 0 ? [`${number(unattributed.length)} not as declared`] : []),
   ].join(", ");
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const cell = (label: string, told: string | Html) =>
