@@ -7,6 +7,7 @@ import { reachedIn } from "./journal/reached";
 import type { PlanningContext } from "./plan-target";
 import type { OrphanedStack } from "./renamed-tenant";
 import { readStateFile } from "./state-file";
+import { removeTornAttributes } from "./torn-files";
 
 /** Where orphaned stacks are looked for. */
 export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" | "folder" | "environment"> {
@@ -34,6 +35,7 @@ export async function readOrphanedStacks({
   backend,
 }: OrphanedStacksOptions): Promise<readonly OrphanedStack[]> {
   const options = { folder, base: environment };
+  removeTornAttributes({ backend: environment["PULUMI_BACKEND_URL"], project });
   const run = await runPulumi(["stack", "ls", "--json", "--project", project], options);
   if (run.code !== 0)
     throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);

@@ -423,14 +423,20 @@ export class Rollouts {
    * @returns whether it was given up.
    */
   async stop(id: string): Promise<boolean> {
-    if (await this.isHeld(id)) {
-      await this.journal.requestStop(id);
+    const { journal } = this;
+    // Nobody goes on with it meanwhile.
+    const hold = await journal.database.hold(`rollout-${id}`, () => {});
+    if (hold === undefined) {
+      await journal.requestStop(id);
       return false;
     }
-    const { spec } = await this.journal.record(id);
-    using marks = this.#marks(spec);
-    await this.journal.abandon(id, "A person gave it up.");
-    await marks.update(id);
+    try {
+      using marks = this.#marks((await journal.record(id)).spec);
+      const reason = "A person gave it up.";
+      await marks.abandon(id, reason, async () => await journal.abandon(id, reason));
+    } finally {
+      await hold.release();
+    }
     return true;
   }
 
@@ -590,7 +596,9 @@ export class Rollouts {
   #marks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutMarks {
     const { environment, database } = this.#options;
     const backend = stateBackend(environment, projectFolder(source));
-    const marks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown);
+    const marks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown, (line) =>
+      this.#told.log(line),
+    );
     return new RolloutMarks(marks, this.journal, database, this.commands);
   }
 
@@ -634,13 +642,16 @@ export class Rollouts {
       const lowest = Math.max(await journal.nextSequence(), ...seen);
       const seq = isMinded ? await marks.begin(await journal.record(id), lowest) : lowest;
       try {
-        if (rollsBack !== undefined) {
-          // From now on it can't be gone on with: what it did is being taken away under it.
-          await journal.abandon(rollsBack, `It is being taken back by ${id}.`);
-          if (isMinded) await marks.update(rollsBack);
-        }
-        if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment), current, seq });
+        const by = nameOfWho(this.#options.environment);
+        // From now on it can't be gone on with: what it did is being taken away under it.
+        const reason = `It is being taken back by ${id}.`;
+        const abandons = rollsBack === undefined ? {} : { abandons: { id: rollsBack, reason } };
+        const start = async (): Promise<void> => {
+          if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
+          await journal.start(id, { until, retry, by, current, seq, ...abandons });
+        };
+        if (rollsBack === undefined || !isMinded) await start();
+        else await marks.abandon(rollsBack, reason, start);
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);

@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "../machine/scratch-folder";
-import { readyPulumi, runPulumi, toldBy } from "../plan/pulumi";
+import { readyPulumi } from "../plan/pulumi";
 import { parsePlan } from "../plan/render/json";
-import { exportStack } from "../plan/stack-state";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -27,7 +25,14 @@ import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
 import { leftOutText } from "./report/told-rollout";
-import { stackCommand } from "./stack-command";
+import {
+  isStackThere,
+  removeLocks,
+  repairStackFiles,
+  type StackWithFolder,
+  stackFiles,
+  unlockAdvice,
+} from "./run-on-stack";
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import type { StackMarker } from "./stack-marker";
 import { readKey } from "./targets/read-key";
@@ -37,7 +42,7 @@ import type { Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
 import { ofTenant } from "./tenant-environment";
 import { codeIn } from "./tenant-error";
-import { removeTornAttributes, removeUnnamedLocks, tornState } from "./torn-files";
+import { tornState } from "./torn-files";
 
 /** What changing tenants takes, on whichever machine. */
 export interface TenantJobOptions {
@@ -139,18 +144,13 @@ async function apply(
         ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
       }),
     };
-    const files = {
-      backend: place.environment["PULUMI_BACKEND_URL"],
-      project: spec.project,
-      stack: target.stack,
-    };
-    const mended = [...removeTornAttributes(files), ...(await removeUnnamedLocks(files))];
-    for (const one of mended) await options.journal.note(claimed, one);
+    const stack = { project: spec.project, stack: target.stack, ...place };
+    for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
     const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
       pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
     );
-    const result = await whenUnlocked(claimed, place, signal, options, up);
-    if (!result.ok) throw failureOf(tornState(files) ?? result.message);
+    const result = await whenUnlocked(claimed, stack, signal, options, up);
+    if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
     const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
@@ -229,12 +229,12 @@ function oneMoreTry(
 /** Runs the engine; where another run holds the stack, waits for it. A lock that a dead process left is taken away. */
 async function whenUnlocked(
   claimed: ClaimedTenant,
-  place: WorkPlace,
+  place: StackWithFolder,
   signal: AbortSignal,
   { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
   up: (isUnlocked: boolean) => Promise<UpResult>,
 ): Promise<UpResult> {
-  const { target, takenOverFrom, summary } = claimed;
+  const { takenOverFrom, summary } = claimed;
   const startedAt = Date.now();
   let heldSince = startedAt;
   let told: string | undefined;
@@ -250,14 +250,14 @@ async function whenUnlocked(
     // All of a stack's locks are taken away at once: none may be of somebody who still runs.
     const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphans(owner.host)) === true;
     const mayBeNever = owners !== undefined && !summary.isStackThere && Date.now() - heldSince > CREATION_MS;
-    const isNeverMade = mayBeNever && !(await isThere(target, place));
+    const isNeverMade = mayBeNever && !(await isStackThere(place));
     if (isDead || isNeverMade) {
       await noted(
         journal,
         claimed,
         `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
       );
-      await unlock(target, place);
+      await removeLocks(place);
       isUnlocked = true;
       continue;
     }
@@ -268,36 +268,15 @@ async function whenUnlocked(
   }
 }
 
-/** Takes all locks of a stack away. One that was killed while it made the stack has left a lock of none. */
-async function unlock(target: Target, place: WorkPlace): Promise<void> {
-  const pulumi = async (...args: string[]): Promise<void> => {
-    const run = await runPulumi(args, { folder: place.folder, base: place.environment });
-    if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
-  };
-  if (!(await isThere(target, place))) {
-    // Pulumi makes no stack that is locked, and unlocks none that is not there; but it gives one this name without a look.
-    const other = `${target.stack.slice(0, 60)}-unlocked-${randomUUID()}`;
-    await pulumi("stack", "init", other, "--no-select");
-    await pulumi("stack", "rename", target.stack, "--stack", other);
-  }
-  await pulumi("cancel", "--yes", "--stack", target.stack);
-}
-
-async function isThere({ stack }: Target, { folder, environment }: WorkPlace): Promise<boolean> {
-  return (await exportStack(stack, { folder, base: environment })) !== undefined;
-}
-
 async function stillLocked(
-  { target, spec: { project } }: ClaimedTenant,
-  place: WorkPlace,
+  { target: { name, stack } }: ClaimedTenant,
+  place: StackWithFolder,
   who: string,
   waitedMs: number,
 ): Promise<RolloutError> {
-  const { name, stack } = target;
-  const cancel = await stackCommand("cancel --yes", { project, stack, environment: place.environment });
   // What Pulumi can't unlock, for it is not there, is unlocked by who waits for longer than it takes to be made.
-  const way = (await isThere(target, place))
-    ? `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``
+  const way = (await isStackThere(place))
+    ? await unlockAdvice(place)
     : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${CREATION_MS / 60_000} min: leave out --lock-wait`;
   return new RolloutError(
     "ERR_STACK_LOCKED",

@@ -13,6 +13,9 @@ export interface StackFiles {
   readonly stack: string;
 }
 
+/** The stacks of a project, or one of them. */
+type ProjectFiles = Omit<StackFiles, "stack"> & Partial<Pick<StackFiles, "stack">>;
+
 /** Longer than the CLI takes to give a lock its name, once it has written it. */
 const NAMING_MS = 1_000;
 const COMPRESSIONS = ["", ".gz", ".zst"];
@@ -22,20 +25,28 @@ const COMPRESSIONS = ["", ".gz", ".zst"];
  * checksum and the type of that file. Pulumi does without one that is not there, fails for ever at one that is cut off, and
  * makes it anew with the next state, so that nobody is disturbed. The state itself is replaced as a whole.
  *
+ * @param files without a stack, those of all stacks of the project: Pulumi lists none of them while one has such attributes.
  * @returns what was taken away, for a person.
  */
-export function removeTornAttributes({ backend, project, stack }: StackFiles): readonly string[] {
+export function removeTornAttributes({ backend, project, stack }: ProjectFiles): readonly string[] {
   const folder = folderOf(backend);
   if (folder === undefined) return [];
-  const state = join(folder, "stacks", project, stack);
+  const states = join(folder, "stacks", project);
   const files = [
     join(folder, "meta.yaml"),
-    `${state}.pulumi-tags`,
-    ...COMPRESSIONS.map((extension) => `${state}.json${extension}`),
+    ...(stack === undefined ? stacksIn(states) : [stack]).flatMap((one) => [
+      join(states, `${one}.pulumi-tags`),
+      ...COMPRESSIONS.map((extension) => join(states, `${one}.json${extension}`)),
+    ]),
   ];
   const torn = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
   for (const file of torn) rmSync(file, { force: true });
   return torn.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
+}
+
+/** The names of the stacks whose states are in a folder. */
+function stacksIn(states: string): readonly string[] {
+  return namesIn(states).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
 
 /**
@@ -45,14 +56,9 @@ export function removeTornAttributes({ backend, project, stack }: StackFiles): r
  *
  * @returns what was taken away, for a person.
  */
-export async function removeUnnamedLocks({
-  backend,
-  project,
-  stack,
-}: StackFiles): Promise<readonly string[]> {
-  const folder = folderOf(backend);
-  if (folder === undefined) return [];
-  const locks = join(folder, "locks", "organization", project, stack);
+export async function removeUnnamedLocks(files: StackFiles): Promise<readonly string[]> {
+  if (folderOf(files.backend) === undefined) return [];
+  const locks = lockFolder(files);
   const before = unnamedIn(locks);
   if (before.length === 0) return [];
   await sleep(NAMING_MS);
@@ -61,19 +67,34 @@ export async function removeUnnamedLocks({
   return dead.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
 }
 
+/** Where the locks of a stack are, in the backend. */
+export function lockFolder({ backend, project, stack }: StackFiles): string {
+  return join(folderOf(backend) ?? ".pulumi", "locks", "organization", project, stack);
+}
+
 /**
  * What to do about a state that is cut off, which takes a machine that lost its power or a full disk: where the state before
  * it is; undefined where it is whole.
+ *
+ * @param files without a stack, the first such state of the project.
+ * @param anew what follows from removing it, where there is none before it.
  */
-export function tornState({ backend, project, stack }: StackFiles): string | undefined {
+export function tornState(
+  { backend, project, stack }: ProjectFiles,
+  anew = "the stack is made anew, and takes over what the tenant holds",
+): string | undefined {
   const folder = folderOf(backend);
-  const file = folder === undefined ? "" : join(folder, "stacks", project, `${stack}.json`);
-  if (!existsSync(file) || isJson(file)) return undefined;
+  if (folder === undefined) return undefined;
+  const states = join(folder, "stacks", project);
+  const file = (stack === undefined ? stacksIn(states) : [stack])
+    .map((one) => join(states, `${one}.json`))
+    .find((one) => existsSync(one) && !isJson(one));
+  if (file === undefined) return undefined;
   const before = `${file}.bak`;
   const way =
     existsSync(before) && isJson(before)
       ? `The state before it is whole: take it with \`cp ${shell(before)} ${shell(file)}\``
-      : `There is none before it: the stack is made anew, and takes over what the tenant holds, after \`rm ${shell(file)}\``;
+      : `There is none before it: ${anew}, after \`rm ${shell(file)}\``;
   return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${way}`;
 }
 
@@ -89,10 +110,15 @@ function folderOf(backend: string | undefined): string | undefined {
 }
 
 function unnamedIn(locks: string): string[] {
+  return namesIn(locks)
+    .filter((name) => name.endsWith(".tmp"))
+    .map((name) => join(locks, name));
+}
+
+/** The names in a folder; none where there is no such folder. */
+function namesIn(folder: string): string[] {
   try {
-    return readdirSync(locks)
-      .filter((name) => name.endsWith(".tmp"))
-      .map((name) => join(locks, name));
+    return readdirSync(folder);
   } catch {
     return [];
   }

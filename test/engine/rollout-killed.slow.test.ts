@@ -1,14 +1,13 @@
-import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, begun, Fleet, type RunningCommand, statesIn } from "../support/fleet";
 import { matrix, SEED } from "../support/scale";
+import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 
 /*
  * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout --resume`.
@@ -135,30 +134,7 @@ async function expectSettled(): Promise<void> {
 }
 
 const STACKS = ".state/.pulumi/stacks/fleet";
-const locksOf = (name: string): string => join(fleet.folder, ".state/.pulumi/locks/organization/fleet", name);
-
-/** Without the attributes of such as were never there, which a kill may leave; nobody looks at those. */
-const locksIn = (name: string): string[] =>
-  readdirSync(locksOf(name)).filter((file) => !file.endsWith(".attrs"));
-
-interface LaidLock {
-  readonly host?: string;
-  readonly pid?: number;
-  readonly file?: string;
-}
-
-/** No process has this number. */
-const NOBODY = 2 ** 22 + 1;
-
-/** Lays down a lock as the CLI writes it, by default that of a process of this machine which is gone. */
-async function layLock(
-  name: string,
-  { host = hostname(), pid = NOBODY, file = "a.json" }: LaidLock = {},
-): Promise<void> {
-  await mkdir(locksOf(name), { recursive: true });
-  const lock = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
-  await writeFile(join(locksOf(name), file), JSON.stringify(lock));
-}
+const locksOf = (name: string): string => lockFolder(fleet, name);
 
 it("is killed while it makes the first stack, and resumed; then each thing that a kill can leave is mended", async () => {
   await changeBaseline();
@@ -184,33 +160,26 @@ it("is killed while it makes the first stack, and resumed; then each thing that 
   await run.ended;
   await fleet.quiet();
   await rm(join(fleet.folder, STACKS));
-  expect(locksIn("t0")).toHaveLength(1);
+  expect(locksIn(locksOf("t0"))).toHaveLength(1);
   const resumed = await fleet.rollout("--resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
   // Of stacks that were never made: a lock with its name; one without that is whole, and an empty one.
-  await layLock("t1");
-  await layLock("t2", { file: "a.json.18ab.tmp" });
+  await layLock(locksOf("t1"));
+  await layLock(locksOf("t2"), { file: "a.json.18ab.tmp" });
   await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
   // Of one that is there: empty attributes of its state, and a lock whose number somebody else has by now.
   await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
-  await layLock("t0", { pid: process.pid });
+  await layLock(locksOf("t0"), { pid: process.pid });
   await changeBaseline();
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
-  expect(fleet.names.flatMap(locksIn)).toEqual([]);
+  expect(fleet.names.map(locksOf).flatMap(locksIn)).toEqual([]);
   // Nothing but the stacks is left of what it took to unlock them.
   const stacks = readdirSync(join(fleet.folder, STACKS)).filter((name) => name.endsWith(".json"));
   expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
 });
-
-/** Runs a command as somebody would who was told it: in a folder that holds nothing. */
-async function typed(command: string): Promise<string> {
-  const folder = join(fleet.folder, ".empty");
-  await mkdir(folder, { recursive: true });
-  return execFileSync(command, { cwd: folder, env: fleet.environment, shell: true, encoding: "utf8" });
-}
 
 it("leaves what may be somebody's, and tells what to type: a state that is cut off, a lock of another machine, a tenant that was emptied", async () => {
   await changeBaseline();
@@ -221,11 +190,11 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
   await writeFile(`${state}.bak`, whole);
   const unplanned = await fleet.rollout(...only);
   expect(unplanned.output).toContain(`${state}, is cut off`);
-  await typed(/`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
+  await typed(fleet, /`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
   expect(await readFile(state)).toEqual(whole);
 
-  await layLock("t1", { host: "runner-7", pid: 1 });
-  await layLock("t1", { file: "b.json" });
+  await layLock(locksOf("t1"), { host: "runner-7", pid: 1 });
+  await layLock(locksOf("t1"), { file: "b.json" });
   expect(await fleet.rollout(...only)).toMatchObject({ code: 1 });
   const { id, tenants } = await fleet.report();
   const failed = tenants.find(({ name }) => name === "t1")?.error;
@@ -237,7 +206,7 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
     advice: expect.stringContaining(`\`email-security rollout --resume ${id}\``),
   });
   expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
-  await typed(/`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
+  await typed(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
   expect(await fleet.rollout("--resume", id)).toMatchObject({ code: 0 });
 
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {

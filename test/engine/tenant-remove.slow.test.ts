@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
-import { mkdir, rename } from "node:fs/promises";
+import { rename } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
+import { layLock, lockFolder, locksIn, NOBODY, typed } from "../support/stack-locks";
 
 /* A tenant that goes: with its stack, or with what that has declared at the service as well. */
 
@@ -60,9 +61,6 @@ it("removes at the service what the stack declared and nothing else, and goes on
   expect(forgot.stdout).toContain("settings/t1.yaml stays");
 });
 
-/** Above the largest number that Linux gives a process. */
-const NOBODY = 4_194_305;
-
 it("is kept from it by a rollout whose journal is not at hand, and not by the lock of a run that was killed", async () => {
   const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
   await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
@@ -90,19 +88,16 @@ it("is kept from it by a rollout whose journal is not at hand, and not by the lo
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
   // It has done with t0. There, a run of this was killed while it held the stack.
-  const locks = join(fleet.folder, ".state/.pulumi/locks/organization/fleet/t0");
-  const lock = async (pid: number, host: string): Promise<void> => {
-    await mkdir(locks, { recursive: true });
-    const owner = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
-    await fleet.write(".state/.pulumi/locks/organization/fleet/t0/a.json", JSON.stringify(owner));
-  };
-  await lock(1, "runner-7");
+  const locks = lockFolder(fleet, "t0");
+  await layLock(locks, { host: "runner-7", pid: 1 });
   const held = await destroy();
   expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
   expect(fleet.holds("t0")).toEqual(before);
   expect(await fleet.read("tenants.yaml")).toBe(files);
+  await typed(fleet, /`([^`]+ cancel [^`]+)`/.exec(held.stderr)?.[1] ?? "");
+  expect(locksIn(locks)).toEqual([]);
 
-  await lock(NOBODY, hostname());
+  await layLock(locks);
   const done = await destroy();
   expect(done.code, done.output).toBe(0);
   expect(done.stderr).toContain(`left behind by ci@${hostname()} (pid ${NOBODY}), since`);

@@ -134,6 +134,7 @@ export class Journal extends JournalReader {
    * @param by who does: `dana@build-7`.
    * @param current what the targets file says of its tenants now. Default: what the journal has.
    * @param seq the lowest sequence number that it can get. Default: the one after all in the journal.
+   * @param abandons the rollout that it rolls back, which can't be resumed from then on.
    */
   async start(
     id: string,
@@ -143,18 +144,21 @@ export class Journal extends JournalReader {
       by,
       current,
       seq = 0,
+      abandons,
     }: {
       until?: string | undefined;
       retry: boolean;
       by?: string;
       current?: CurrentTargets | undefined;
       seq?: number;
+      abandons?: { readonly id: string; readonly reason: string };
     },
   ): Promise<void> {
     const now = this.#now();
     await this.database.transaction(async (transaction) => {
       const next = Math.max(seq, (await lastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
+      if (abandons !== undefined) await this.#abandon(transaction, abandons.id, abandons.reason);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
         [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0, next],
@@ -424,13 +428,7 @@ export class Journal extends JournalReader {
 
   /** The rollout is given up, or was taken back: it can't be resumed. */
   async abandon(id: string, reason: string): Promise<void> {
-    await this.database.transaction(async (transaction) => {
-      await transaction.query(
-        "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
-        [id, reason, this.#now()],
-      );
-      await this.#tell(transaction, id, { kind: "stopped", reason });
-    });
+    await this.database.transaction(async (transaction) => await this.#abandon(transaction, id, reason));
   }
 
   /** Takes back what was handed out and nobody has begun. */
@@ -472,6 +470,14 @@ export class Journal extends JournalReader {
         ...(skipped === 0 ? {} : { skipped }),
       });
     });
+  }
+
+  async #abandon(transaction: Queryable, id: string, reason: string): Promise<void> {
+    await transaction.query(
+      "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
+      [id, reason, this.#now()],
+    );
+    await this.#tell(transaction, id, { kind: "stopped", reason });
   }
 
   async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {

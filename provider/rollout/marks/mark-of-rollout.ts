@@ -9,9 +9,15 @@ import type { Mark, TakenBack } from "./mark";
  * The mark of a rollout as its journal has it now.
  *
  * @param place where that journal is.
+ * @param next what the journal is about to say of the rollout. Default: what it says.
  */
-export async function markOfRollout(journal: Journal, id: string, place: string): Promise<Mark> {
-  const record = await journal.record(id);
+export async function markOfRollout(
+  journal: Journal,
+  id: string,
+  place: string,
+  next: Partial<Pick<RolloutRecord, "state" | "reason">> = {},
+): Promise<Mark> {
+  const record = { ...(await journal.record(id)), ...next };
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state } = record;
   const isOpen = !CLOSED.has(state);

@@ -6,25 +6,33 @@ import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
 import { quote } from "../../settings/text";
 import { engineCause } from "../engine/engine-causes";
 import { RolloutError } from "../errors";
+import { runOnStack } from "../run-on-stack";
+import { removeTornAttributes, tornState } from "../torn-files";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
 
 /** The Pulumi project in which every rollout of a state backend has a stack of its own: its mark. */
 export const MARKS_PROJECT = "email-security-rollouts";
 
+/** Far longer than a mark takes to be written. */
+const LOCK_WAIT_MS = 10_000;
+
 /**
  * The marks of rollouts in a state backend, written and read by the Pulumi CLI, so that they are wherever the stacks are. A mark
- * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one.
+ * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one. They are repaired as the stacks of
+ * tenants are: debris of a killed run is removed.
  */
 export class Marks implements Disposable {
   readonly #folder: ScratchFolder;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #where: string;
+  readonly #log: (line: string) => void;
 
   /**
    * @param environment of the CLI: with the state backend, and without any key.
    * @param where the state backend, as it may be shown.
+   * @param log gets a line for each repair.
    */
-  constructor(environment: NodeJS.ProcessEnv, where: string) {
+  constructor(environment: NodeJS.ProcessEnv, where: string, log: (line: string) => void = () => {}) {
     this.#folder = scratchFolder("marks");
     writeFileSync(
       join(this.#folder.path, "Pulumi.yaml"),
@@ -36,6 +44,7 @@ export class Marks implements Disposable {
     // Nothing in a mark is encrypted; the CLI wants a passphrase all the same.
     this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
     this.#where = where;
+    this.#log = log;
   }
 
   /**
@@ -45,7 +54,7 @@ export class Marks implements Disposable {
    * @throws {RolloutError} (`ERR_ROLLOUT_MARKS`) when they can't be read: then nobody knows what must not be gone past.
    */
   async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    const listed = await this.#run("read", "stack", "ls", "--json", "--project", MARKS_PROJECT);
+    const listed = await this.#list();
     const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
     const ids = stacks
       .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
@@ -60,7 +69,7 @@ export class Marks implements Disposable {
 
   /** The mark of one rollout; undefined where it has none. */
   async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
-    const run = await this.#pulumi("stack", "export", "--stack", rollout);
+    const run = await this.#pulumi("read", rollout, "stack", "export");
     // Removed since it was listed, as by a rollout that is through.
     if (run.code !== 0 && isMissing(run)) return undefined;
     if (run.code !== 0) throw this.#failed("read", run);
@@ -74,23 +83,25 @@ export class Marks implements Disposable {
    * @param isFirst whether it has none yet, as far as is known; that only spares a run of the CLI.
    */
   async write(mark: Mark, isFirst = false): Promise<void> {
-    const stack = mark.rollout;
-    const file = join(this.#folder.path, `${mark.rollout}.json`);
+    const { rollout } = mark;
+    const file = join(this.#folder.path, `${rollout}.json`);
     writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
-    const importing = ["stack", "import", "--stack", stack, "--file", file];
+    const importMark = async (): Promise<PulumiRun> =>
+      await this.#pulumi("written", rollout, "stack", "import", "--file", file);
     if (!isFirst) {
-      const run = await this.#pulumi(...importing);
+      const run = await importMark();
       if (run.code === 0) return;
       if (!isMissing(run)) throw this.#failed("written", run);
     }
-    const made = await this.#pulumi("stack", "init", "--no-select", stack);
+    const made = await this.#pulumi("written", rollout, "stack", "init", "--no-select");
     if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
-    await this.#run("written", ...importing);
+    const run = await importMark();
+    if (run.code !== 0) throw this.#failed("written", run);
   }
 
   /** Takes a mark away; one that is not there is fine. */
   async remove(rollout: string): Promise<void> {
-    const run = await this.#pulumi("stack", "rm", "--yes", "--remove-backups", "--stack", rollout);
+    const run = await this.#pulumi("taken away", rollout, "stack", "rm", "--yes", "--remove-backups");
     if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
   }
 
@@ -98,18 +109,37 @@ export class Marks implements Disposable {
     this.#folder[Symbol.dispose]();
   }
 
-  async #run(done: string, ...args: string[]): Promise<PulumiRun> {
-    const run = await this.#pulumi(...args);
-    if (run.code !== 0) throw this.#failed(done, run);
+  get #files(): { readonly backend: string | undefined; readonly project: string } {
+    return { backend: this.#environment["PULUMI_BACKEND_URL"], project: MARKS_PROJECT };
+  }
+
+  async #list(): Promise<PulumiRun> {
+    for (const line of removeTornAttributes(this.#files)) this.#log(`${line}.`);
+    const args = ["stack", "ls", "--json", "--project", MARKS_PROJECT];
+    const run = await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
+    if (run.code !== 0) throw this.#failed("read", run);
     return run;
   }
 
-  async #pulumi(...args: string[]): Promise<PulumiRun> {
-    return await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
+  async #pulumi(done: string, stack: string, ...words: string[]): Promise<PulumiRun> {
+    const place = {
+      project: MARKS_PROJECT,
+      stack,
+      folder: this.#folder.path,
+      environment: this.#environment,
+    };
+    try {
+      return await runOnStack(words, place, { lockWaitMs: LOCK_WAIT_MS, log: this.#log });
+    } catch (error) {
+      const isLocked = error instanceof RolloutError && error.code === "ERR_STACK_LOCKED";
+      throw isLocked ? this.#failed(done, error.message) : error;
+    }
   }
 
-  #failed(done: string, run: PulumiRun): RolloutError {
-    const told = toldBy(run);
+  #failed(done: string, why: PulumiRun | string): RolloutError {
+    // Pulumi lists none where the state of one is cut off.
+    const torn = tornState(this.#files, "the rollout is forgotten beside the stacks");
+    const told = typeof why === "string" ? why : (torn ?? toldBy(why));
     const cause = engineCause(told);
     const act = cause === undefined ? "" : `\n${cause.act}.`;
     return new RolloutError(

@@ -84,9 +84,9 @@ export class RolloutMarks implements Disposable {
     const { id } = record;
     const isNew = record.startedAtMs === undefined;
     if (!isNew) await this.#refuseGoingOn(record);
-    const mark = { ...(await markOfRollout(this.#journal, id, this.#place)), seq: record.seq ?? seq };
-    await this.#marks.write(mark, isNew);
+    const mark = { ...(await this.#markOf(id)), seq: record.seq ?? seq };
     try {
+      await this.#marks.write(mark, isNew);
       const all = await this.#reconciled(id);
       await this.#refuseRivals(record, all);
       await this.#askedForByName(record, all.filter(isReadable));
@@ -95,21 +95,39 @@ export class RolloutMarks implements Disposable {
       await this.#marks.write({ ...mark, seq: next });
       return next;
     } catch (error) {
-      if (isNew) await this.#marks.remove(id);
+      if (isNew) await this.withdraw(id);
       throw error;
     }
   }
 
-  /** Takes away what a rollout left that could not be begun after all. */
+  /**
+   * Takes away what a rollout left that could not be begun after all. Where that fails, the first failure is the one to report: whoever
+   * finds what is left learns how to give it up.
+   */
   async withdraw(id: string): Promise<void> {
-    await this.#marks.remove(id);
+    await this.#marks.remove(id).catch(() => {});
   }
 
   /** Writes what a rollout has come to; takes its mark away when nothing of it is left to be minded. */
   async update(id: string): Promise<void> {
-    const mark = await markOfRollout(this.#journal, id, this.#place);
-    await this.#put(mark);
+    await this.#put(await this.#markOf(id));
     await this.#clearSeen(id);
+  }
+
+  /**
+   * Writes that a rollout is abandoned, and then has the journal say so. Where the mark can't be written, the journal is not either; where
+   * the journal can't, the mark is set back.
+   */
+  async abandon(id: string, reason: string, writeJournal: () => Promise<void>): Promise<void> {
+    await this.#put(await this.#markOf(id, { state: "abandoned", reason }));
+    try {
+      await this.#clearSeen(id);
+      await writeJournal();
+    } catch (error) {
+      const setBack = async (): Promise<void> => await this.#put(await this.#markOf(id));
+      await setBack().catch(() => {});
+      throw error;
+    }
   }
 
   /**
@@ -162,6 +180,10 @@ export class RolloutMarks implements Disposable {
     this.#marks[Symbol.dispose]();
   }
 
+  async #markOf(id: string, next?: Partial<Pick<RolloutRecord, "state" | "reason">>): Promise<Mark> {
+    return await markOfRollout(this.#journal, id, this.#place, next);
+  }
+
   async #unknown(all: readonly (Mark | UnreadableMark)[]): Promise<readonly (Mark | UnreadableMark)[]> {
     const found: (Mark | UnreadableMark)[] = [];
     for (const mark of all) if (mark.state !== "closed" && !(await this.#isKnown(mark))) found.push(mark);
@@ -197,7 +219,7 @@ export class RolloutMarks implements Disposable {
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Give it up in this journal too (\`${this.#commands.stop(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (await this.#isKnown(mark)) return;
@@ -251,7 +273,7 @@ export class RolloutMarks implements Disposable {
     if (state === "closed" || !(await this.#isKnown(mark))) return mark;
     const { startedAtMs } = await this.#journal.record(rollout);
     if (startedAtMs === undefined) return undefined;
-    const now = await markOfRollout(this.#journal, rollout, this.#place);
+    const now = await this.#markOf(rollout);
     return now.state === "closed" ? now : mark;
   }
 

@@ -6,7 +6,7 @@ import { scratchFolder } from "../../machine/scratch-folder";
 import { desiredOf, type KnownLists } from "../../plan/desired";
 import type { Observed } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
-import { type PulumiRun, runPulumi, toldBy, withoutColour } from "../../plan/pulumi";
+import { type PulumiRun, toldBy } from "../../plan/pulumi";
 import { planJson } from "../../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
 import { quote } from "../../settings/text";
@@ -15,11 +15,10 @@ import { layOut, packFiles } from "../file-bundle";
 import type { Grant } from "../permits/permit-office";
 import { engineEnvironment, stackFilesOf } from "../plan-rollout";
 import { planOf, stackOf } from "../plan-target";
-import { isLeftBehind, stackLocks } from "../stack-lock";
+import { runOnStack } from "../run-on-stack";
 import { projectFolder, requirePassphrase, stateBackend } from "../state-backend";
 import type { Target, Targets } from "../targets/target";
 import { keyVariablesOf, ofTenant } from "../tenant-environment";
-import { removeUnnamedLocks } from "../torn-files";
 
 /** The stack of a tenant that goes, as long as it is worked with. */
 export interface GoingStack {
@@ -66,27 +65,13 @@ export async function withGoingStack<T>(
       known,
       resource,
       pulumi: async (words, more = {}) => {
-        const run = async (some: readonly string[], environment = {}): Promise<PulumiRun> =>
-          await runPulumi([...some, "--stack", target.stack], { folder: place.path, base, environment });
-        const files = { backend: base["PULUMI_BACKEND_URL"], project, stack: target.stack };
-        for (const line of await removeUnnamedLocks(files)) log(line);
-        const first = await run(words, more);
-        const dead = first.code === 0 ? undefined : deadOwners(first);
-        if (dead === undefined) return first;
-        log(`The stack's lock was left behind by ${dead}, which is gone; it is taken away.`);
-        await run(["cancel", "--yes"]);
-        return await run(words, more);
+        const stack = { project, stack: target.stack, folder: place.path, environment: base };
+        return await runOnStack(words, stack, { more, log });
       },
     });
   } finally {
     place.remove();
   }
-}
-
-/** Who holds a stack that a run found locked, where none of them runs any more. */
-function deadOwners({ stdout, stderr }: PulumiRun): string | undefined {
-  const { owners, told } = stackLocks(withoutColour(`${stderr}\n${stdout}`));
-  return owners?.every((owner) => isLeftBehind(owner)) === true ? told : undefined;
 }
 
 /**

@@ -1,0 +1,46 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import type { Fleet } from "./fleet";
+
+/** Above the largest number that Linux gives a process. */
+export const NOBODY = 2 ** 22 + 1;
+
+/** The folder of a stack's locks in the fleet's file backend. */
+export function lockFolder({ folder }: Fleet, stack: string, project = "fleet"): string {
+  return join(folder, ".state/.pulumi/locks/organization", project, stack);
+}
+
+/** A stack's locks. Attributes without their lock, which a kill may leave, count for nothing. */
+export function locksIn(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).filter((file) => !file.endsWith(".attrs")) : [];
+}
+
+export interface LockContent {
+  readonly host?: string;
+  readonly pid?: number;
+  readonly file?: string;
+}
+
+/** Writes a lock as the CLI does, by default that of a process of this machine which is gone. */
+export async function layLock(
+  folder: string,
+  { host = hostname(), pid = NOBODY, file = "a.json" }: LockContent = {},
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const lock = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
+  await writeFile(join(folder, file), JSON.stringify(lock));
+}
+
+/** Runs a command as a person would who reads it in a message: in a folder that holds nothing. */
+export async function typed(
+  fleet: Fleet,
+  command: string,
+  environment: NodeJS.ProcessEnv = fleet.environment,
+): Promise<string> {
+  const cwd = join(fleet.folder, ".empty");
+  await mkdir(cwd, { recursive: true });
+  return execFileSync(command, { cwd, env: environment, shell: true, encoding: "utf8" });
+}
