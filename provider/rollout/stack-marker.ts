@@ -2,7 +2,8 @@ import { z } from "zod";
 
 /**
  * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
- * it, also once the rollout is done. A rollout that only removes what has expired, or reverts drift, leaves the marker as it was.
+ * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, leaves the marker as it
+ * was.
  */
 export interface StackMarker {
   /** The rollout's id. */

@@ -195,9 +195,9 @@ async function assertNoOtherTenant(
 
 /** What the stack's state says of its last rollout from now on. */
 function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
-  return spec.task === undefined
-    ? { rollout: job.rollout, seq, at: new Date().toISOString() }
-    : summary.marker;
+  const { added, changed, removed } = summary.planned;
+  const isChanged = spec.task === undefined && added + changed + removed > 0;
+  return isChanged ? { rollout: job.rollout, seq, at: new Date().toISOString() } : summary.marker;
 }
 
 /** What the planning saw of the tenant, as the provider reads it. */

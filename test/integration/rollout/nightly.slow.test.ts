@@ -44,7 +44,8 @@ beforeAll(async () => {
   hook = await startHook();
   const keys = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
   example = await NightlyExample.create(sandbox.url, keys);
-  await journalOf("eu", ["acme", "globex"]);
+  // From before the regions had a journal each.
+  await journalOf("eu", ["acme", "globex", "initech"]);
   const acme = join(example.repository, "settings/acme.yaml");
   await writeFile(acme, `${await readFile(acme, "utf8")}\ndeny: [parcel-tracking.example]\n`);
 });
@@ -176,6 +177,7 @@ it("does the same on GitLab", async () => {
   await example.forgetCalls();
   using gitLab = await SmallGitLab.start();
   await click(sandbox, "POST", "/allow_deny_entries", CLICKED, "initech");
+  await cp(example.cache("rollout-eu--0-1"), example.repository, { recursive: true });
   const eu = await example.gitlab("reconcile", { REGION: "eu", ROLLOUT_ENDS: "3", MEND_DRIFT: "yes" });
   const us = await example.gitlab("reconcile", { REGION: "us" });
   expect([eu.code, us.code], eu.output + us.output).toEqual([3, 0]);
@@ -184,8 +186,14 @@ it("does the same on GitLab", async () => {
   expect(await example.calls()).toEqual([
     "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
     "rollout tenants.yaml --label region=eu --mend drift --yes --markdown mended.md",
+    "rollout prune --older-than 180d --yes",
+    "rollout export journal-eu.jsonl",
     "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
-    "fleet site fleet/site --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "rollout prune --older-than 180d --yes",
+    "rollout export journal-us.jsonl",
+    "rollout import journal-eu.jsonl --database fleet/rollouts.db",
+    "rollout import journal-us.jsonl --database fleet/rollouts.db",
+    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
