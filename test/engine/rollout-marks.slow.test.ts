@@ -1,0 +1,113 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { MARKS_PROJECT } from "../../provider/rollout/marks/marks";
+import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
+import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
+
+/*
+ * The marks beside the stacks after a run was killed while it wrote one: debris is removed, a lock that may have an owner stays, and a
+ * command that fails leaves the journal as it was.
+ */
+
+const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+
+let fleet: Fleet;
+let baseline: readonly string[];
+beforeEach(async () => {
+  fleet = await Fleet.start({ tenants: 2, entries: 1, waves: WAVES });
+  baseline = baselineOf(1);
+});
+afterEach(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+const locksOf = (id: string): string => lockFolder(fleet, id, MARKS_PROJECT);
+const statesFolder = (): string => join(fleet.folder, ".state/.pulumi/stacks", MARKS_PROJECT);
+const run = async (...args: string[]): Promise<EndedCommand> =>
+  await fleet.begin({}, "rollout", ...args).ended;
+
+/** Starts a rollout with one more deny, up to its gate. */
+async function atGate(): Promise<string> {
+  baseline = [...baseline, `evil${baseline.length}.example`];
+  await fleet.baseline(baseline);
+  const waiting = await fleet.rollout("--yes");
+  expect(waiting.code, waiting.output).toBe(2);
+  return waiting.report().id;
+}
+
+/** What a killed run can leave of a mark. */
+const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
+  "a lock": async (id) => await layLock(locksOf(id)),
+  "a lock without a name, cut off": async (id) => {
+    await mkdir(locksOf(id), { recursive: true });
+    await writeFile(join(locksOf(id), "a.json.18ab.tmp"), "");
+  },
+  "attributes that are cut off": async (id) =>
+    await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
+};
+
+const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
+  ["continue", (id) => ["continue", id], "done"],
+  ["stop", (id) => ["stop", id], "abandoned"],
+  ["rollback", (id) => ["rollback", id, "--yes"], "abandoned"],
+];
+
+for (const [name, lay] of Object.entries(DEBRIS)) {
+  it(`removes ${name} of a mark, whichever command comes first`, async () => {
+    for (const [command, args, state] of COMMANDS) {
+      const id = await atGate();
+      await lay(id);
+      const ended = await run(...args(id));
+      expect([command, ended.code], ended.output).toEqual([command, 0]);
+      expect(ended.output).toMatch(/left behind by|was cut off by a kill/);
+      expect((await fleet.report(id)).state, command).toBe(state);
+      expect(locksIn(locksOf(id))).toEqual([]);
+    }
+  });
+}
+
+it("leaves the lock of another machine, and the journal as it was; the command that it prints unlocks", async () => {
+  const id = await atGate();
+  const before = await fleet.report(id);
+  for (const [command, args] of COMMANDS) {
+    await layLock(locksOf(id), { host: "runner-7", pid: 1 });
+    const held = await run(...args(id));
+    expect([command, held.code], held.output).toEqual([command, 1]);
+    expect(held.stderr).toContain("ERR_ROLLOUT_MARKS");
+    expect(held.stderr).toContain("ci@runner-7 (pid 1)");
+    expect(await fleet.report(id), command).toEqual(before);
+    const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
+    expect(cancel).toContain(`organization/${MARKS_PROJECT}/${id}`);
+    await typed(fleet, cancel);
+    expect(locksIn(locksOf(id))).toEqual([]);
+  }
+  expect(await run("continue", id)).toMatchObject({ code: 0 });
+});
+
+it.each(COMMANDS)(
+  "is said again after a kill while it held the lock of a mark: %s",
+  async (_, args, state) => {
+    const id = await killedInMark(args);
+    const again = await run(...args(id));
+    expect(again.code, again.output).toBe(0);
+    expect(again.output).toContain("left behind by");
+    expect((await fleet.report(id)).state).toBe(state);
+  },
+);
+
+/** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
+async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
+  for (let attempt = 1; attempt <= 5; attempt++) {
+    const id = await atGate();
+    const killed = fleet.begin({}, "rollout", ...args(id));
+    while (killed.process.exitCode === null && locksIn(locksOf(id)).length === 0) await sleep(2);
+    process.kill(-(killed.process.pid ?? 0), "SIGKILL");
+    await killed.ended;
+    await fleet.quiet();
+    if (locksIn(locksOf(id)).length > 0) return id;
+    await run("stop", id);
+  }
+  throw new Error("the CLI was faster than the kill in all of 5 attempts");
+}
