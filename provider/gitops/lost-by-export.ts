@@ -1,7 +1,9 @@
 import { isDeepStrictEqual as isSame } from "node:util";
+import { Lexer } from "yaml";
 import { canonical, mailbox } from "../files/declared";
 import { readYaml } from "../files/yaml-source";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { quote } from "../settings/text";
 import { isAcceptedByExport } from "./export";
 
 type Files = ReadonlyMap<string, string>;
@@ -36,6 +38,8 @@ export function lostByExport(before: Files, after: Files): readonly string[] {
     }
   }
   for (const [attribute, names] of byAttribute) lost.push(`\`${attribute}\` of ${named(names)}`);
+  const comments = [...old.comments].filter((one) => !next.comments.has(one));
+  if (comments.length > 0) lost.push(`the comments ${named(comments)}`);
   if (gone.length > 0) lost.push(`${named(gone)}, which the tenant doesn't hold`);
   return lost;
 }
@@ -45,6 +49,8 @@ interface Content {
   /** Each key of a file but its elements, with what the files say under it. */
   readonly rules: ReadonlyMap<string, readonly unknown[]>;
   readonly elements: ReadonlyMap<string, Element>;
+  /** The comments of the YAML, but for the date of an export. */
+  readonly comments: ReadonlySet<string>;
 }
 
 interface Element {
@@ -56,7 +62,9 @@ function contentOf(files: Files): Content {
   const unreadable: string[] = [];
   const rules = new Map<string, unknown[]>();
   const elements = new Map<string, Element>();
+  const comments = new Set<string>();
   for (const [name, text] of files) {
+    for (const comment of commentsIn(text)) comments.add(comment);
     const { value } = readYaml(text, name);
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       unreadable.push(name);
@@ -71,7 +79,19 @@ function contentOf(files: Files): Content {
       }
     }
   }
-  return { unreadable, rules, elements };
+  return { unreadable, rules, elements, comments };
+}
+
+/** What the lexer puts before a scalar without quotes, or in a block, which may begin as a comment does. */
+const SCALAR = "\u001F";
+
+function* commentsIn(text: string): Iterable<string> {
+  let before = "";
+  for (const lexeme of new Lexer().lex(text)) {
+    if (lexeme.startsWith("#") && before !== SCALAR && !lexeme.startsWith("# Exported "))
+      yield quote(lexeme, 100);
+    before = lexeme;
+  }
 }
 
 function addElement(elements: Map<string, Element>, section: "allow" | "deny" | "vips", one: unknown): void {
