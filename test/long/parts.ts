@@ -135,6 +135,14 @@ const parts = {
     shard: 5,
     tests: 1,
   },
+  "tenants-over-time": {
+    project: "engine",
+    file: "test/engine/tenants-over-time.slow",
+    aCase: "a story of ten rounds of a fleet's tenants, in two clones",
+    cases: 200,
+    shard: 5,
+    tests: 1,
+  },
   "plan-processes": {
     project: "integration",
     file: "test/integration/gitops/plan-holds",

@@ -125,7 +125,7 @@ export async function readFleetStatus(
         before,
         hostOf(target),
         accepting,
-        last?.fingerprint,
+        last?.fingerprint ?? fingerprintIn(stateOf?.(target)),
       );
       // Only now: what another tenant holds, whose key it is, is nobody's here to see.
       watch?.observed(target.name, observed);
@@ -205,6 +205,11 @@ function statusOf(
   const { at, holds, unchanged, drift, behind, unattributed } = read;
   const others = unattributed.length === 0 ? {} : { unattributed };
   return { ...about, readAt: at, holds, unchanged, drift, behind, ...others };
+}
+
+/** Of the people that the last run of the stack saw. */
+function fingerprintIn(state: StackState | undefined): string | undefined {
+  return state?.known?.entries.fingerprint ?? state?.known?.vips.fingerprint;
 }
 
 function standingOf({ drift, behind, unattributed, why }: TenantDifferences): FleetStanding {

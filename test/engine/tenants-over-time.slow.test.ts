@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { CompanyFleet, type NamedTenant, type NamedTenants, SERVICES } from "../support/company-fleet";
+import { sized, stories, timeLimit } from "../support/scale";
+
+/*
+ * The set of tenants changes by hand, in two clones, between all that a rollout goes through. What stays true then stands at
+ * {@link CompanyFleet}.
+ */
+
+const STORIES = stories("tenants-over-time", { numRuns: 1, seed: 20_260_101 });
+const STEPS = sized("tenants-over-time", 10, 6);
+
+const NAMES = ["acme", "globex", "initech"] as const;
+const name = fc.constantFrom(...NAMES);
+const service = fc.constantFrom(...SERVICES);
+const allow = fc.constantFrom("partner.example", "supplier.example");
+
+type Change = (tenants: Map<string, NamedTenant>) => void;
+
+/** What a person does to `tenants.yaml`, as far as it applies. */
+const change = fc.oneof(
+  fc.tuple(name, service, allow).map(
+    ([one, key, value]): Change =>
+      (tenants) => {
+        if (!tenants.has(one) && isFree(key, tenants)) tenants.set(one, { service: key, allow: value });
+      },
+  ),
+  name.map(
+    (one): Change =>
+      (tenants) => {
+        if (tenants.size > 1) tenants.delete(one);
+      },
+  ),
+  fc.tuple(name, name, allow).map(
+    ([old, next, value]): Change =>
+      (tenants) => {
+        const tenant = tenants.get(old);
+        if (tenant === undefined || tenants.has(next)) return;
+        tenants.delete(old);
+        tenants.set(next, { ...tenant, allow: value });
+      },
+  ),
+  fc.tuple(name, service, fc.integer({ min: 0, max: 3 })).map(
+    ([one, key, rarely]): Change =>
+      (tenants) => {
+        const tenant = tenants.get(one);
+        if (tenant !== undefined && (rarely === 0 || isFree(key, tenants)))
+          tenants.set(one, { ...tenant, service: key });
+      },
+  ),
+  fc.tuple(name, name).map(
+    ([one, other]): Change =>
+      (tenants) => {
+        const [first, second] = [tenants.get(one), tenants.get(other)];
+        if (first === undefined || second === undefined) return;
+        tenants.set(one, { ...first, service: second.service });
+        tenants.set(other, { ...second, service: first.service });
+      },
+  ),
+  fc.tuple(name, allow).map(
+    ([one, value]): Change =>
+      (tenants) => {
+        const tenant = tenants.get(one);
+        if (tenant !== undefined) tenants.set(one, { ...tenant, allow: value });
+      },
+  ),
+);
+
+function isFree(key: string, tenants: NamedTenants): boolean {
+  return [...tenants.values()].every(({ service: other }) => other !== key);
+}
+
+type Step = (company: CompanyFleet) => Promise<unknown>;
+
+const at = fc.constantFrom(0, 1);
+const edit = fc.tuple(at, change, fc.boolean()).map(
+  ([clone, apply, isPulled]): Step =>
+    async (company) => {
+      const tenants = new Map(company.tenants(clone));
+      apply(tenants);
+      await company.edit(clone, tenants, isPulled);
+    },
+);
+const rollout = at.map(
+  (clone): Step =>
+    async (company) =>
+      await company.rollout(clone),
+);
+const status = at.map(
+  (clone): Step =>
+    async (company) =>
+      await company.status(clone),
+);
+const command = fc
+  .tuple(
+    at,
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constant(["rollout", "continue"]) },
+      fc.constant(["rollout", "stop"]),
+      { weight: 2, arbitrary: fc.constant(["rollout", "rollback", "--yes"]) },
+      fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
+      name.map((one) => ["tenant", "remove", one]),
+      name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
+      name.map((one) => ["rollout", "skip", one, "--end"]),
+    ),
+  )
+  .map(
+    ([clone, args]): Step =>
+      async (company) =>
+        await company.run(clone, ...args),
+  );
+
+const START: NamedTenants = new Map([
+  ["acme", { service: "t0", allow: "partner.example" }],
+  ["globex", { service: "t1", allow: "partner.example" }],
+]);
+
+it("whatever becomes of the set of tenants, nobody is written to whom the file does not name, and in step is who was read", {
+  timeout: timeLimit(300_000),
+}, async () => {
+  const round = fc.tuple(
+    fc.array(edit, { maxLength: 2 }),
+    fc.oneof(rollout, rollout, status, command, command),
+    fc.boolean(),
+  );
+  const story = fc.array(round, { minLength: STEPS, maxLength: STEPS });
+  const property = fc.asyncProperty(fc.noBias(story), async (rounds) => {
+    await using company = await CompanyFleet.start();
+    await company.edit(0, START, true);
+    await company.rollout(0);
+    await company.run(0, "rollout", "continue");
+    for (const [edits, deed, isReverted] of rounds) {
+      const before = [0, 1].map((clone) => company.tenants(clone));
+      for (const one of edits) await one(company);
+      await deed(company);
+      if (isReverted) await company.revert(before);
+    }
+    await company.status(0);
+  });
+  // To find a shorter story would take hours here.
+  const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
+    ...STORIES,
+    endOnFailure: true,
+  });
+  const failure = errorInstance instanceof Error ? errorInstance.message : "";
+  expect(failure, `seed ${seed}, path ${counterexamplePath}`).toBe("");
+});

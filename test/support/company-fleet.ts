@@ -1,0 +1,215 @@
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parse } from "yaml";
+import type { FleetStatus } from "../../provider/fleet/status/fleet-status";
+import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import { type CommandLine, type CommandRun, commandLine } from "./command-line";
+import { Fleet } from "./fleet";
+import { chiefOf } from "./two-tenants";
+
+/** What `tenants.yaml` says of a tenant: the tenant of the service whose key it has, and what its own settings file allows. */
+export interface NamedTenant {
+  readonly service: string;
+  readonly allow: string;
+}
+
+export type NamedTenants = ReadonlyMap<string, NamedTenant>;
+
+interface TenantsFile {
+  readonly tenants: Readonly<
+    Record<string, { readonly key: { readonly environment: string }; readonly settings?: string }>
+  >;
+}
+
+interface Clone {
+  readonly folder: string;
+  readonly run: CommandLine;
+  tenants: NamedTenants;
+}
+
+/** The tenants of the service, each with people of its own. */
+export const SERVICES: readonly string[] = ["t0", "t1", "t2", "t3"];
+
+const WAVES = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+const OVERVIEW = "deny: [evil.example]\n";
+
+/**
+ * Two clones of a repository, each with a journal of its own, over one state backend; and what stays true whatever happens to the set of
+ * tenants:
+ *
+ * - A tenant of the service is written to only in the name of a tenant that the clone's file names, and that has its key.
+ * - In one name, only one tenant of the service is ever written to.
+ * - After a rollout that ends well, each of its tenants holds what its files declare, and nothing else that a rollout has brought, but for
+ *   what a tenant held when it left all files.
+ * - A tenant that is said to be in step was read, and holds what its files declare.
+ */
+export class CompanyFleet implements AsyncDisposable {
+  readonly #fleet: Fleet;
+  readonly #clones: readonly Clone[];
+  /** Which tenant of the service was written to first in each name. */
+  readonly #first = new Map<string, string>();
+  /** What each tenant of the service held when it left all files. */
+  readonly #left = new Map<string, readonly string[]>();
+  readonly #told: string[] = [];
+
+  private constructor(fleet: Fleet, clones: readonly Clone[]) {
+    this.#fleet = fleet;
+    this.#clones = clones;
+  }
+
+  static async start(): Promise<CompanyFleet> {
+    const scenario = (name: string) => ({ employees: [chiefOf(`${name}.example`)] });
+    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario });
+    const clones = await Promise.all(
+      [".one", ".two"].map(async (name): Promise<Clone> => {
+        const folder = join(fleet.folder, name);
+        await mkdir(join(folder, "settings"), { recursive: true });
+        return { folder, run: commandLine(folder, fleet.environment), tenants: new Map() };
+      }),
+    );
+    return new CompanyFleet(fleet, clones);
+  }
+
+  /** What happened so far. */
+  get story(): string {
+    return this.#told.join("\n");
+  }
+
+  tenants(at: number): NamedTenants {
+    return this.#clone(at).tenants;
+  }
+
+  /** Edits the files of a clone by hand; of both, where the other one pulls. */
+  async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
+    const named = [...tenants].map(([name, { service, allow }]) => `${name}: ${service}, ${allow}`);
+    this.#told.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
+    for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
+    this.#noteLeft();
+  }
+
+  /** Sets the files of the clones back to what they were. */
+  async revert(before: readonly NamedTenants[]): Promise<void> {
+    this.#told.push("both clones: the files as they were");
+    for (const [at, tenants] of before.entries()) await this.#write(this.#clone(at), tenants);
+    this.#noteLeft();
+  }
+
+  /** Runs a command in a clone. */
+  async run(at: number, ...args: string[]): Promise<CommandRun> {
+    const clone = this.#clone(at);
+    this.#fleet.take();
+    const run = await clone.run(...args);
+    this.#told.push(
+      `clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`,
+    );
+    for (const { method, tenant } of this.#fleet.sandbox.requests) {
+      if (method === "GET" || tenant === undefined) continue;
+      const names = [...clone.tenants].flatMap(([name, { service }]) => (service === tenant ? [name] : []));
+      if (names.length === 0) this.#fail(`${tenant} was written to, which the file does not name`);
+      const [name = "", second] = names;
+      const first = second === undefined ? (this.#first.get(name) ?? tenant) : tenant;
+      if (first !== tenant) this.#fail(`${tenant} was written to in the name of ${name}, as ${first} before`);
+      this.#first.set(name, tenant);
+    }
+    if (args[0] === "tenant") await this.#read(clone);
+    return run;
+  }
+
+  async rollout(at: number): Promise<void> {
+    const { folder, tenants } = this.#clone(at);
+    await rm(join(folder, "report.json"), { force: true });
+    const { code } = await this.run(at, "rollout", "--yes", "--json", "report.json");
+    if (code !== 0) return;
+    const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as RolloutReport;
+    for (const { name, state } of report.tenants) {
+      const tenant = tenants.get(name);
+      if (tenant === undefined) this.#fail(`the report names ${name}`);
+      if (!["done", "unchanged"].includes(state)) continue;
+      const left = this.#left.get(tenant.service) ?? [];
+      const declared = declaredOf(tenant);
+      const holds = this.#fleet.holds(tenant.service);
+      const missing = declared.filter((one) => !holds.includes(one));
+      const others = holds.filter((one) => !declared.includes(one) && !left.includes(one));
+      if (missing.length + others.length > 0)
+        this.#fail(
+          `${name} is ${state} without ${missing.join(", ") || "nothing"}, and with ${others.join(", ") || "nothing"} besides`,
+        );
+    }
+  }
+
+  async status(at: number): Promise<void> {
+    const run = await this.run(at, "fleet", "status", "--json");
+    if (!run.stdout.startsWith("{")) return;
+    const status = JSON.parse(run.stdout) as FleetStatus;
+    const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));
+    for (const { name, standing } of status.tenants) {
+      if (standing !== "in-step") continue;
+      const tenant = this.tenants(at).get(name);
+      if (tenant === undefined) this.#fail(`the status names ${name}`);
+      const first = this.#first.get(name) ?? tenant.service;
+      if (first !== tenant.service)
+        this.#fail(`${name} is in step with the key of ${tenant.service}, and was ${first}`);
+      if (!read.has(tenant.service)) this.#fail(`${name} is in step, and ${tenant.service} was not read`);
+      const missing = declaredOf(tenant).filter((one) => !this.#fleet.holds(tenant.service).includes(one));
+      if (missing.length > 0) this.#fail(`${name} is in step without ${missing.join(", ")}`);
+    }
+  }
+
+  #clone(at: number): Clone {
+    const clone = this.#clones[at];
+    if (clone === undefined) throw new Error(`there is no clone ${at}`);
+    return clone;
+  }
+
+  async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
+    clone.tenants = tenants;
+    const lines = [...tenants].map(
+      ([name, { service }]) => `  ${name}: { key: { environment: ${service.toUpperCase()}_KEY } }\n`,
+    );
+    const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
+    await writeFile(
+      join(clone.folder, "tenants.yaml"),
+      `version: 1\nproject: fleet\n${defaults}tenants:\n${lines.join("")}${WAVES}`,
+    );
+    for (const [name, { allow }] of tenants)
+      await writeFile(
+        join(clone.folder, `settings/${name}.yaml`),
+        `version: 1\nallow: [${allow}]\n${OVERVIEW}`,
+      );
+  }
+
+  /** Reads the files after a command that edits them. */
+  async #read(clone: Clone): Promise<void> {
+    const file = parse(await readFile(join(clone.folder, "tenants.yaml"), "utf8")) as TenantsFile;
+    const named = Object.entries(file.tenants).map(async ([name, { key, settings }]) => {
+      const path = join(clone.folder, settings ?? `settings/${name}.yaml`);
+      const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
+      return [name, { service: key.environment.slice(0, 2).toLowerCase(), allow: allow[0] }] as const;
+    });
+    clone.tenants = new Map(await Promise.all(named));
+    this.#noteLeft();
+  }
+
+  #noteLeft(): void {
+    const all = this.#clones.flatMap(({ tenants }) => [...tenants.values()]);
+    const keys = new Set(all.map(({ service }) => service));
+    for (const service of SERVICES)
+      if (!keys.has(service)) this.#left.set(service, this.#fleet.holds(service));
+  }
+
+  #fail(what: string): never {
+    throw new Error(`${what}\n\n${this.story}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#fleet[Symbol.asyncDispose]();
+  }
+}
+
+function declaredOf({ allow }: NamedTenant): string[] {
+  return [`allow ${allow}`, "deny evil.example"];
+}
+
+function indented(text: string): string {
+  return text.trimEnd().replace(/^/gm, "    ");
+}
