@@ -1,5 +1,6 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
+import { dangerRank } from "../../settings/danger";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
   asDeclared,
@@ -347,7 +348,13 @@ class ChangedError extends MovedError {
 function failureOf(key: string, { declared, known }: ListPlan, error: unknown): Failure {
   const before = known[key];
   const name = ENTRIES.describe(key, declared[key] ?? before ?? "");
-  return { key, name, error, there: thereAfter(error, before) };
+  const there = thereAfter(error, before);
+  const danger = dangerRank({ from: listIn(key, declared[key]), to: listIn(key, there) });
+  return { key, name, error, there, danger };
+}
+
+function listIn(key: string, text: string | undefined): string | undefined {
+  return text === undefined ? undefined : readEntry(key, text)?.list;
 }
 
 /** What the state says of an entry that could not be brought to what is declared. */

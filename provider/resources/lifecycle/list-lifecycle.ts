@@ -103,6 +103,8 @@ export interface Failure {
   readonly error: unknown;
   /** What is there instead; undefined when nothing is. */
   readonly there: string | undefined;
+  /** How dangerous it is that this is not as declared: 0 for the most. */
+  readonly danger: number;
   /** What came to be there under other keys, which the state must hold so that it is not forgotten. Default: nothing. */
   readonly others?: KeyedList;
 }
@@ -512,7 +514,9 @@ const TOLD_APART = 5;
  * not even tried.
  */
 function reasonsOf(unsorted: readonly Failure[]): string[] {
-  const byName = unsorted.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  const byName = unsorted.toSorted(
+    (one, other) => one.danger - other.danger || (one.name < other.name ? -1 : 1),
+  );
   // What was not even tried comes last.
   const failures = byName.toSorted((one, other) => Number(isNotTried(one)) - Number(isNotTried(other)));
   const alike = Map.groupBy(failures, kindOf);

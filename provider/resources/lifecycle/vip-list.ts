@@ -1,3 +1,4 @@
+import { dangerRank } from "../../settings/danger";
 import { canonicalMailbox } from "../../settings/entry-value";
 import {
   asUnmanaged,
@@ -119,6 +120,8 @@ async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Co
 }
 
 function failureOf(email: string, { known, declared }: ListPlan, error: unknown): Failure {
+  const dangerOf = (there: string | undefined): number =>
+    dangerRank({ from: vipIf(declared[email]), to: vipIf(there) });
   const alias = aliasErrorIn(error);
   if (alias !== undefined) {
     const text = declared[email] ?? "";
@@ -128,12 +131,16 @@ function failureOf(email: string, { known, declared }: ListPlan, error: unknown)
       return Object.hasOwn(known, key) ? [[key, known[key] ?? ""] as const] : [];
     });
     const others = Object.fromEntries([...added, ...before]);
-    const failure = { key: email, name: email, error, there: undefined };
+    const failure = { key: email, name: email, error, there: undefined, danger: dangerOf(undefined) };
     return Object.keys(others).length === 0 ? failure : { ...failure, others };
   }
   // Added, but what came after failed: it is there, with the comment that it got.
   const there = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
-  return { key: email, name: email, error, there };
+  return { key: email, name: email, error, there, danger: dangerOf(there) };
+}
+
+function vipIf(text: string | undefined): "vip" | undefined {
+  return text === undefined ? undefined : "vip";
 }
 
 function aliasErrorIn(error: unknown): VipAliasError | undefined {

@@ -429,6 +429,19 @@ describe("a partial failure", () => {
     expect(list.inputs["entries"]).toEqual(many(4));
   });
 
+  it("names a deny that could not be added before those that could not be removed", async () => {
+    let isBroken = false;
+    await using made = await listTenant({
+      intercept: ({ method }) =>
+        isBroken && method !== "GET" ? { status: 400, body: { error: "no" } } : undefined,
+    });
+    const { list } = made;
+    await list.up({ entries: many(20) });
+    isBroken = true;
+    const up = await list.up({ entries: { ...many(10), "z-new.example": "deny" }, confirmRemovals: 10 });
+    expect(up.reasons.join("\n")).toMatch(/11 alike \(deny z-new\.example, deny .* and 6 more\)/);
+  });
+
   it("stops asking when the key is refused", async () => {
     let isRefused = false;
     await using made = await listTenant({
