@@ -250,7 +250,11 @@ describe("email-security export", () => {
     const write = (name: string, change: (text: string) => string) =>
       writeFileSync(join(folder, name), change(readFileSync(join(folder, name), "utf8")));
     const marks = "ticket: INC-7, expires: 2027-03-31, reviewed: { on: 2026-11-01, by: Dana }";
-    write("deny.yaml", () => `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`);
+    write(
+      "deny.yaml",
+      () =>
+        `version: 1\ndeny:\n  # Ask Dana first.\n  - { value: EVIL.example, ${marks} }\n  - gone.example\n`,
+    );
     write("settings.yaml", (text) => {
       const included = text.replace("  - deny.yaml\n", "  - deny.yaml\n  - base.yaml\n");
       return `${included}\npolicy: { requireTicket: [deny] }\n`;
