@@ -21,8 +21,9 @@ export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" |
 const AT_ONCE = 4;
 
 /**
- * Reads the stacks of a project that belong to no tenant of the targets file: one run of the CLI, and one more for each such stack whose
- * state no plain file holds. A stack whose state isn't that of settings files is left out.
+ * Reads the stacks that may be tenants' under former names: those of the project that belong to no tenant of the targets file, and those
+ * of other projects that are named as a tenant's stack. One run of the CLI, and one more for each such stack whose state no plain file
+ * holds. A stack whose state isn't that of settings files is left out.
  *
  * @throws {PulumiError} when the stacks can't be listed.
  */
@@ -35,29 +36,42 @@ export async function readOrphanedStacks({
   backend,
 }: OrphanedStacksOptions): Promise<readonly OrphanedStack[]> {
   const options = { folder, base: environment };
-  removeTornAttributes({ backend: environment["PULUMI_BACKEND_URL"], project });
-  const run = await runPulumi(["stack", "ls", "--json", "--project", project], options);
+  const url = environment["PULUMI_BACKEND_URL"];
+  removeTornAttributes({ backend: url, project });
+  const run = await runPulumi(["stack", "ls", "--json", "--all"], options);
   if (run.code !== 0)
-    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
+    throw new PulumiError(`The stacks of the state backend can't be listed. Pulumi says:\n${toldBy(run)}`);
   const listed = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
-  const names = listed
-    .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
-    .filter((name) => !declared.has(name))
-    .sort();
-  if (names.length === 0) return [];
-  const { stacks } = await reachedIn(database, { project, backend, stacks: names });
+  const found = listed
+    .map(({ name }) => ({ name, ...placeOf(name, project) }))
+    .filter(({ stack, project: other }) => declared.has(stack) === (other !== project))
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
   const orphans = new Map<string, OrphanedStack>();
-  await eachAtOnce(names, AT_ONCE, async (stack) => {
-    const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack };
-    try {
-      const state = readStateFile(files) ?? (await exportStack(stack, options));
-      if (state === undefined) return;
-      const known = knownLists(state, stack, undefined);
-      orphans.set(stack, { stack, known, ...withoutUndefined({ last: stacks.get(stack)?.last }) });
-    } catch (error) {
-      // Nobody's rollout depends on a stack that isn't its own.
-      if (!(error instanceof PulumiError)) throw error;
-    }
-  });
-  return names.flatMap((stack) => orphans.get(stack) ?? []);
+  for (const [of, some] of Map.groupBy(found, (one) => one.project)) {
+    const { stacks } = await reachedIn(database, {
+      project: of,
+      backend,
+      stacks: some.map(({ stack }) => stack),
+    });
+    await eachAtOnce(some, AT_ONCE, async ({ name, stack }) => {
+      try {
+        const state =
+          readStateFile({ backend: url, project: of, stack }) ?? (await exportStack(name, options));
+        if (state === undefined) return;
+        const known = knownLists(state, stack, undefined);
+        const more = { last: stacks.get(stack)?.last, project: of === project ? undefined : of };
+        orphans.set(name, { stack, known, ...withoutUndefined(more) });
+      } catch (error) {
+        // Nobody's rollout depends on a stack that isn't its own.
+        if (!(error instanceof PulumiError)) throw error;
+      }
+    });
+  }
+  return found.flatMap(({ name }) => orphans.get(name) ?? []);
+}
+
+/** The project and the stack's own name in a name that the CLI lists; a stack of the folder's project may be listed without it. */
+function placeOf(name: string, own: string): { readonly project: string; readonly stack: string } {
+  const parts = name.split("/");
+  return { project: parts.length === 3 ? (parts[1] ?? own) : own, stack: parts.at(-1) ?? name };
 }

@@ -32,6 +32,7 @@ import { endedEarly, type PlanFailure } from "./planning-ended";
 import type { OrphanedStack } from "./renamed-tenant";
 import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
+import { eachTakenStack } from "./taken-stacks";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
 import { findSameTargets, type RememberedIdentities, SameTenantError } from "./targets/same-tenant";
@@ -163,7 +164,13 @@ export async function planRollout(
       reading ??= readOrphanedStacks({ ...at, declared, database: journal.database });
       return await reading;
     };
+    const newcomers: Target[] = [];
+    const partlyHeld = new Map<Target, number>();
     const context: PlanningContext = {
+      onStack: (target, held) => {
+        if (held === "new") newcomers.push(target);
+        else if (held !== undefined) partlyHeld.set(target, held);
+      },
       today: spec.today,
       project: spec.project,
       folder: work.path,
@@ -207,6 +214,17 @@ export async function planRollout(
     goOn();
     const sameTenants = findSameTargets(identities, await options.remembered?.());
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
+    const taken = {
+      newcomers,
+      partlyHeld,
+      context,
+      database: journal.database,
+      backend: backend.fingerprint,
+    };
+    await eachTakenStack(taken, async (target, compare) => {
+      const guard = await addresses.ask(target, async (asking) => await compare(keyOf(target), asking));
+      if (guard !== undefined) guards.push({ tenant: target.name, guard });
+    });
     await write(unwritten);
     const unplanned = targets.filter(({ name }) => !digests.has(name));
     if (unplanned.length > 0) {

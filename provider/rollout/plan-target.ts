@@ -5,7 +5,7 @@ import { lintSettings } from "../files/lint";
 import type { ReadCache } from "../files/read-settings";
 import type { Settings } from "../files/settings";
 import { hostOf } from "../gitops/plan-tenant";
-import { type Desired, desiredOf, type KnownLists } from "../plan/desired";
+import { type Desired, desiredOf } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { identityOfObserved, type Observed, observe } from "../plan/observed";
@@ -37,6 +37,7 @@ import type { PlannedTenant, TenantSummary } from "./journal/rollout-record";
 import {
   type FormerStack,
   findFormerStack,
+  heldOfStack,
   type NewTenant,
   type OrphanedStack,
   renamedTenantGuard,
@@ -70,6 +71,10 @@ export interface PlanningContext {
   readonly accepting: NodeJS.ProcessEnv;
   /** The project's stacks that belong to no tenant, read once where a tenant has a new stack. Default: there are none. */
   readonly orphans?: () => Promise<readonly OrphanedStack[]>;
+  /**
+   * Told of each tenant's stack: that it is new, or how much of what it declared the tenant holds; undefined where that is all of it.
+   */
+  readonly onStack?: (target: Target, held: "new" | number | undefined) => void;
   /** Gets the settings files that are read, to be kept with the rollout. */
   readonly files: Set<string>;
 }
@@ -105,24 +110,34 @@ export async function planTarget(
   const { stack, desired, observed } = compared;
   const seen = seenIn(target, desired, observed);
   const tenant = { target, desired, observed, identity: seen.identity };
-  const former = await formerStack(tenant, stack.known, context, atPlace);
-  const { project, environment } = context;
-  const guard =
-    former && renamedTenantGuard(target, former, stackNamed({ project, stack: former.stack, environment }));
+  const { entries, vips } = stack.known;
+  const isNew = !(entries.isThere || vips.isThere);
+  if (isNew) context.onStack?.(target, "new");
+  // What the stack declared and the tenant lacks is a change, unless no file declares it any more.
+  else if (compared.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
+  const former = isNew ? await formerStack(tenant, context, atPlace) : undefined;
+  const guard = former && renamedTenantGuard(target, former, stackNameIn(context));
   const plan =
     guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
   return targetPlan(target, plan, stack, holds, context, seen);
 }
 
-/** The stack that the tenant had under another name; undefined where it has one, or none is found. */
+/** What stacks are called from any directory. */
+export function stackNameIn({
+  project: own,
+  environment,
+}: Pick<PlanningContext, "project" | "environment">): (stack: string, project?: string) => string {
+  return (stack, project = own) => stackNamed({ project, stack, environment });
+}
+
+/** The stack that the tenant had under another name; undefined where none is found. */
 async function formerStack(
   tenant: NewTenant,
-  { entries, vips }: KnownLists,
   { orphans }: PlanningContext,
   atPlace: AtPlace,
 ): Promise<FormerStack | undefined> {
-  if (orphans === undefined || entries.isThere || vips.isThere) return undefined;
+  if (orphans === undefined) return undefined;
   return findFormerStack(tenant, await atPlace(orphans));
 }
 

@@ -7,12 +7,17 @@ import { shellWord } from "../settings/shell-word";
 import { findSameTenants, type TenantIdentity } from "../settings/tenant-identity";
 import { peopleOf, strangersAmong } from "../settings/tenant-people";
 import { excerpt, printable, quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
 import type { ReachedBy } from "./journal/reached";
 import type { Target } from "./targets/target";
 
-/** A stack of the project that belongs to no tenant of the targets file. */
+/** A stack that may be a tenant's under its former name: it belongs to no tenant of the targets file, or to another one. */
 export interface OrphanedStack {
   readonly stack: string;
+  /** Its project, where that is another one than the targets file's. */
+  readonly project?: string;
+  /** The tenant that the targets file gives it to, and how much of what the stack declared that one holds. */
+  readonly takenBy?: { readonly name: string; readonly held: number };
   /** What its last run declared. */
   readonly known: KnownLists;
   /** The last rollout that came to it, where the journal knows one. */
@@ -27,9 +32,8 @@ export interface NewTenant {
   readonly identity: TenantIdentity;
 }
 
-/** An orphaned stack that most likely is that of the tenant, under its former name. */
-export interface FormerStack {
-  readonly stack: string;
+/** A stack that most likely is that of the tenant, under its former name. */
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy"> {
   /** What tells it. */
   readonly why: string;
   /** What it declared, the tenant still holds and the files no longer declare: `allow partner.example`. */
@@ -48,20 +52,27 @@ export function findFormerStack(
     const { held, declared, forgotten } = compareWith(tenant, orphan.known);
     if (declared === 0) return [];
     const why = evidence(tenant, orphan, { held, declared, isForgotten: forgotten.length > 0 });
-    return why === undefined ? [] : [{ stack: orphan.stack, why, forgotten }];
+    const { stack, project, takenBy } = orphan;
+    return why === undefined ? [] : [{ stack, ...withoutUndefined({ project, takenBy }), why, forgotten }];
   });
   return found.toSorted((one, other) => other.forgotten.length - one.forgotten.length)[0];
+}
+
+/** Finds out how much a tenant holds of what its stack declared; undefined where it holds all of it. */
+export function heldOfStack(tenant: NewTenant, known: KnownLists): number | undefined {
+  const { held, declared } = compareWith(tenant, known);
+  return held < declared ? held : undefined;
 }
 
 /**
  * Why a rollout to a renamed tenant is refused; undefined where the former stack knows of nothing that would stay.
  *
- * @param stackName of the former stack, as Pulumi finds it from any directory.
+ * @param nameOf a stack of a project, as Pulumi finds it from any directory.
  */
 export function renamedTenantGuard(
-  { name, place }: Target,
-  { stack, why, forgotten }: FormerStack,
-  stackName: string,
+  { name, place, stack: newStack }: Target,
+  { stack, project, takenBy, why, forgotten }: FormerStack,
+  nameOf: (stack: string, project?: string) => string,
 ): Guard | undefined {
   if (forgotten.length === 0) return undefined;
   const shown = forgotten.slice(0, SHOWN).join(", ");
@@ -71,17 +82,36 @@ export function renamedTenantGuard(
   }));
   const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
-  const keep =
-    stack === name
-      ? `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${quote(place.file, 300)}.`
-      : `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`.`;
+  const remove = `If it is another tenant, remove the old stack: \`pulumi stack rm --force --stack ${shellWord(nameOf(stack))}\`.`;
+  const inFile = quote(place.file, 300);
+  const [whose, keep] =
+    takenBy !== undefined
+      ? [
+          `, which is that of ${quote(takenBy.name)} in the targets file now`,
+          `If the tenant was renamed, keep its stack, and the next plan shows the removals: in ${inFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${shellWord(name)}\`.`,
+        ]
+      : project !== undefined
+        ? [
+            ` of the project ${quote(project)}`,
+            `If the project was renamed, keep the stack, and the next plan shows the removals: \`pulumi stack rename ${shellWord(nameOf(newStack))} --stack ${shellWord(nameOf(stack, project))}\`, or write \`project: ${project}\` in ${inFile} again. If that project goes on managing the tenant, take the tenant out of ${inFile}.`,
+          ]
+        : stack === name
+          ? [
+              NOBODYS,
+              `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${inFile}. ${remove}`,
+            ]
+          : [
+              NOBODYS,
+              `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`. ${remove}`,
+            ];
   return {
     code: "renamed-tenant",
-    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}, which no tenant of the targets file has any more: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${keep} If it is another tenant, remove the old stack: \`pulumi stack rm --force --stack ${shellWord(stackName)}\`.`,
+    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${whose}: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${keep}`,
   };
 }
 
 const SHOWN = 5;
+const NOBODYS = ", which no tenant of the targets file has any more";
 
 interface Comparison {
   /** How much of what the stack declared the tenant holds. */
@@ -121,9 +151,12 @@ function rank(text: string): number {
 /** What tells that a stack is the tenant's; undefined where nothing does, or something speaks against it. */
 function evidence(
   { target, observed, identity }: NewTenant,
-  { known, last }: OrphanedStack,
+  { stack, project, takenBy, known, last }: OrphanedStack,
   { held, declared, isForgotten }: Pick<Comparison, "held" | "declared"> & { readonly isForgotten: boolean },
 ): string | undefined {
+  // Where a project is renamed, its stacks keep their names.
+  if (project !== undefined && stack !== target.stack) return undefined;
+  if (takenBy !== undefined && held <= takenBy.held) return undefined;
   const readings = new Map(
     [
       ["now", identity],
@@ -149,6 +182,6 @@ function evidence(
     return `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
   }
   // A baseline alone is held by many tenants.
-  if (!isForgotten || held * 2 < declared) return undefined;
+  if (!isForgotten || held * 2 < declared || (takenBy !== undefined && held < declared)) return undefined;
   return `it holds ${held} of the ${declared} entries and VIPs that the stack declared`;
 }

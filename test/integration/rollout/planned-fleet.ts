@@ -55,7 +55,7 @@ export class PlannedFleet implements AsyncDisposable {
     mkdirSync(join(workshop.folder, "state"));
     workshop.program(
       "pulumi",
-      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*"--project fleet"*) cat "${workshop.folder}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+      `echo "$*" >>"${workshop.folder}/calls.txt"; case "$*" in version) echo v3.300.0 ;; *"stack ls"*--all*) cat "${workshop.folder}/stacks.json" ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
     );
     workshop.write("stacks.json", "[]");
     for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])

@@ -1,0 +1,77 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { Fleet } from "../support/fleet";
+import { typed } from "../support/stack-locks";
+
+/* Names that mean something else after an edit of `tenants.yaml`: another tenant's, and the project's. */
+
+const CLONES = [
+  { about: "in the same clone", forgets: [] },
+  { about: "in a clone without the journal", forgets: [".email-security"] },
+];
+
+/** A fleet whose first tenant allows a partner, by a rollout. */
+async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings: string }> {
+  const fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  const settings = await fleet.read("settings/t0.yaml");
+  await fleet.write("settings/t0.yaml", `${settings}allow:\n  - partner.example\n`);
+  const first = await fleet.rollout("--yes", "--only", "t0");
+  expect(first.code, first.output).toBe(0);
+  expect(fleet.holds("t0")).toContain("allow partner.example");
+  await fleet.write("settings/t0.yaml", settings);
+  return { fleet, settings };
+}
+
+const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
+
+const writes = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
+
+describe.each(CLONES)("$about", ({ forgets }) => {
+  it("shows the removals of a tenant whose name another tenant has now", async () => {
+    const { fleet } = await withPartner();
+    await using _ = fleet;
+    const file = (one: string, other: string): string => `version: 1
+project: fleet
+defaults: { baseUrl: "${fleet.sandbox.url}" }
+tenants:
+  acme: { key: { environment: T0_KEY }, settings: settings/t0.yaml${one} }
+  t0: { key: { environment: T1_KEY }, settings: settings/t1.yaml${other} }
+`;
+    await fleet.write("tenants.yaml", file("", ""));
+    for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
+    fleet.take();
+    const refused = await fleet.rollout("--yes");
+    expect(refused.code, refused.output).toBe(3);
+    expect(writes(fleet)).toEqual([]);
+    expect(plain(refused.output)).toMatch(
+      /acme \[renamed-tenant\].*of the stack "t0", which is that of "t0" in the targets file now.*declared allow partner\.example/,
+    );
+    // As it says.
+    await fleet.write("tenants.yaml", file(", stack: t0", ", stack: new"));
+    const done = await fleet.rollout("--yes");
+    expect(done.code, done.output).toBe(0);
+    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  });
+
+  it("shows the removals of tenants whose project has another name now", async () => {
+    const { fleet } = await withPartner();
+    await using _ = fleet;
+    const targets = await fleet.read("tenants.yaml");
+    await fleet.write("tenants.yaml", targets.replace("project: fleet", "project: mail"));
+    for (const path of forgets) await rm(join(fleet.folder, path), { recursive: true });
+    fleet.take();
+    const refused = await fleet.rollout("--yes");
+    expect(refused.code, refused.output).toBe(3);
+    expect(writes(fleet)).toEqual([]);
+    expect(plain(refused.output)).toMatch(
+      /t0 \[renamed-tenant\].*of the stack "t0" of the project "fleet".*declared allow partner\.example/,
+    );
+    const [, rename = "nothing is printed"] =
+      /`(pulumi stack rename [^`]+)`/.exec(plain(refused.output)) ?? [];
+    await typed(fleet, rename);
+    const done = await fleet.rollout("--yes");
+    expect(done.code, done.output).toBe(0);
+    for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  });
+});
