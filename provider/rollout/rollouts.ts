@@ -412,9 +412,7 @@ export class Rollouts {
 
   /** Whether somebody is at a rollout now. */
   async isHeld(id: string): Promise<boolean> {
-    const hold = await this.journal.database.hold(`rollout-${id}`, () => {});
-    await hold?.release();
-    return hold === undefined;
+    return await this.journal.database.isHeld(`rollout-${id}`);
   }
 
   /**

@@ -1,5 +1,9 @@
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+
 const NO_ACCESS =
   "this user may not write there. Give another place, or the rights to that one and to its folder.";
+const READ_ONLY = "the file system is read-only. Mount it for writing, or give a place on another.";
 const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
 const NO_FOLDER = "a part of its path is no folder. Give another place.";
 const TOO_MANY_FILES =
@@ -11,7 +15,7 @@ const DISK_FAILED =
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["EACCES", NO_ACCESS],
   ["EPERM", NO_ACCESS],
-  ["EROFS", NO_ACCESS],
+  ["EROFS", READ_ONLY],
   ["ENOSPC", DISK_FULL],
   ["EDQUOT", DISK_FULL],
   ["ENOTDIR", NO_FOLDER],
@@ -32,6 +36,28 @@ const OTHERWISE =
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("syscall" in error)) return undefined;
   return REASONS.get(String((error as NodeJS.ErrnoException).code)) ?? OTHERWISE;
+}
+
+/** Less free space than this is too little for what SQLite keeps beside a file, in bytes. */
+const LEAST_SPACE = 65_536;
+
+/** Why a file on this machine can't be written, or made, and what to do; undefined where it can. */
+export function unwritableReason(file: string): string | undefined {
+  try {
+    if (existsSync(file)) accessSync(file, constants.W_OK);
+    const folder = nearestFolder(file);
+    accessSync(folder, constants.W_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < LEAST_SPACE ? DISK_FULL : undefined;
+  } catch (error) {
+    return systemReason(error);
+  }
+}
+
+/** The nearest folder above a file that is there. */
+function nearestFolder(file: string): string {
+  const folder = dirname(resolve(file));
+  return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
 /** What SQLite says of the same, by other codes. */

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { COMMAND } from "./command-line";
 import { runEnvironment } from "./run-environment";
+import { onDisk, type UnwritableDisk } from "./unwritable-disk";
 
 /** What a command wrote, and how it ended. */
 export interface CommandOutcome {
@@ -9,14 +10,21 @@ export interface CommandOutcome {
   readonly stderr: string;
 }
 
-/** Runs `email-security` with these arguments in a folder, until it ends; its environment holds nothing of ours. */
+/**
+ * Runs `email-security` with these arguments in a folder, until it ends; its environment holds nothing of ours.
+ *
+ * @param disk what the folder's disk is to this run alone.
+ */
 export function emailSecurity(
   folder: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv = {},
+  disk?: UnwritableDisk,
 ): Promise<CommandOutcome> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [COMMAND, ...args], {
+    const program = [process.execPath, COMMAND, ...args] as const;
+    const [file, parameters] = disk === undefined ? [program[0], program.slice(1)] : onDisk(disk, program);
+    const child = spawn(file, parameters, {
       cwd: folder,
       env: { ...runEnvironment(), ...environment },
       stdio: ["ignore", "pipe", "pipe"],

@@ -44,6 +44,8 @@ export abstract class InterruptedDatabase implements Database {
 
   hold: Database["hold"] = async (name, lost) => await this.#inner.hold(name, lost);
 
+  isHeld: Database["isHeld"] = async (name) => await this.#inner.isHeld(name);
+
   hurry(ms: number): void {
     this.#inner.hurry(ms);
   }

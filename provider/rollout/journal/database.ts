@@ -11,6 +11,8 @@ export type Row = Readonly<Record<string, SqlValue>>;
 export interface Database {
   /** Which of the two it is. */
   readonly dialect: "sqlite" | "postgres";
+  /** Why nothing can be written, and what to do: a clause that ends a sentence. Reads work all the same. */
+  readonly unwritable?: string | undefined;
   /** Runs a statement and answers its rows; those of `RETURNING`, where it writes. */
   query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
   /**
@@ -24,6 +26,8 @@ export interface Database {
    * @param lost told when it was lost, as with the connection: then whoever held it must stop at once.
    */
   hold(name: string, lost: (why: string) => void): Promise<Hold | undefined>;
+  /** Whether somebody holds a name now. Only reads. */
+  isHeld(name: string): Promise<boolean>;
   /** From so many milliseconds on, waits for nothing any more: what can't be done then fails. */
   hurry(ms: number): void;
   close(): Promise<void>;

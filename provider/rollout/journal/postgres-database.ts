@@ -150,6 +150,12 @@ class PostgresDatabase implements Database {
     return hold;
   }
 
+  async isHeld(name: string): Promise<boolean> {
+    const hold = await this.hold(name, () => {});
+    await hold?.release();
+    return hold === undefined;
+  }
+
   hurry(ms: number): void {
     this.#patience.hurry(ms);
   }

@@ -1,13 +1,23 @@
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import PQueue from "p-queue";
 import { quote } from "../../settings/text";
+import { unwritableReason } from "../system-reasons";
 import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
 import { JournalError } from "./journal-error";
 import { Patience } from "./patience";
 import { isBusy, patienceWith, reasonOf, told } from "./sqlite-errors";
-import { isThere, lockFile, makeEmpty, makeFolder, makeWhole, OpenedFiles, openFile } from "./sqlite-file";
+import {
+  isThere,
+  lockFile,
+  makeEmpty,
+  makeFolder,
+  makeWhole,
+  OpenedFiles,
+  openFile,
+  openUnlocked,
+} from "./sqlite-file";
 import { makeTables, versionOf } from "./tables";
 
 /** How long one attempt to get SQLite's lock may block this process, in milliseconds; others have their turn between two. */
@@ -16,6 +26,8 @@ const BLOCK_MS = 50;
 const RETRY_MS = 25;
 /** After so long it is told that something is waited for, in milliseconds. */
 const TELL_MS = 2_000;
+/** SQLite's name for a database that has no file. */
+const IN_MEMORY = ":memory:";
 /** How many statements are kept prepared. Their texts are constants, but for lists of parameters. */
 const KEPT_STATEMENTS = 200;
 
@@ -37,8 +49,10 @@ export interface SqliteOptions {
  * A name is held by the operating system's lock on an empty file beside it, `<file>.<name>.lock`. It ends with the process,
  * however that ends, so nothing has to be renewed; it is lost only with that file. The empty file stays.
  *
- * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` when the file can't be made, is empty, no database or no journal, is read-only, or the
- * disk is full; from each method too.
+ * A file that can't be written, as on a disk that is read-only or full, is opened for reads; what writes then fails.
+ *
+ * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` when the file can't be made, is empty, no database or no journal; from each method
+ * too.
  */
 export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
   return await told(file, async () => {
@@ -50,6 +64,13 @@ export async function openSqlite(file: string, { log = () => {} }: SqliteOptions
       `${quote(file, 500)} can't be used as a rollout's journal: it is a SQLite database, and has no journal in it; it was left as it is. Give the name of another, or of one to be made.`,
     );
   });
+}
+
+/** A journal in memory, for what only this process shares. */
+export async function openInMemory(): Promise<Database> {
+  const database = SqliteDatabase.inMemory();
+  await makeTables(database);
+  return database;
 }
 
 /** Makes a journal in which nothing is written yet; of several processes, one does. */
@@ -81,6 +102,7 @@ class SqliteDatabase implements Database {
   readonly #name: string;
   readonly #log: (line: string) => void;
   readonly #connection: DatabaseSync;
+  readonly unwritable: string | undefined;
   readonly #opened: OpenedFiles;
   /** Statements and transactions of this process, one after the other: they share one connection. */
   readonly #turns = new PQueue({ concurrency: 1 });
@@ -96,6 +118,7 @@ class SqliteDatabase implements Database {
     this.#name = name;
     this.#log = log;
     this.#connection = connection;
+    this.unwritable = file === IN_MEMORY ? undefined : unwritableReason(file);
     this.#opened = new OpenedFiles(file);
   }
 
@@ -108,8 +131,27 @@ class SqliteDatabase implements Database {
       return new SqliteDatabase(file, name, log, connection);
     } catch (error) {
       connection.close();
-      throw error;
+      if (isBusy(error) || unwritableReason(file) === undefined) throw error;
+      return SqliteDatabase.#unlocked(file, name, log, error);
     }
+  }
+
+  /** For reads alone, where a disk that is full or read-only has no room for SQLite's locks. */
+  static #unlocked(file: string, name: string, log: (line: string) => void, cause: unknown): SqliteDatabase {
+    const connection = openUnlocked(file);
+    try {
+      connection.exec("SELECT 1 FROM sqlite_master");
+      return new SqliteDatabase(file, name, log, connection);
+    } catch {
+      connection.close();
+      throw cause;
+    }
+  }
+
+  /** One that nobody else sees, and that ends with this process. */
+  static inMemory(): SqliteDatabase {
+    const sqlite = process.getBuiltinModule("node:sqlite");
+    return new SqliteDatabase(IN_MEMORY, IN_MEMORY, () => {}, new sqlite.DatabaseSync(IN_MEMORY));
   }
 
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
@@ -157,6 +199,24 @@ class SqliteDatabase implements Database {
     });
   }
 
+  async isHeld(name: string): Promise<boolean> {
+    const lock = lockFile(this.#file, name);
+    return await told(lock, async () => {
+      this.#see();
+      if (!existsSync(lock)) return false;
+      const connection = openFile(lock, 0);
+      try {
+        connection.exec("SELECT 1 FROM sqlite_master");
+        return false;
+      } catch (error) {
+        if (isBusy(error)) return true;
+        throw error;
+      } finally {
+        connection.close();
+      }
+    });
+  }
+
   hurry(ms: number): void {
     this.#patience.hurry(ms);
   }
@@ -197,7 +257,7 @@ class SqliteDatabase implements Database {
         if (toldAt === undefined && now - since >= TELL_MS) {
           toldAt = now;
           this.#log(
-            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error)} It is waited for, ${patienceMs / 1_000} s at most.`,
+            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error, this.#file)} It is waited for, ${patienceMs / 1_000} s at most.`,
           );
         }
         await sleep(RETRY_MS * (1 + Math.random()));

@@ -1,5 +1,5 @@
 import { quote } from "../../settings/text";
-import { STORAGE_REASONS, systemReason } from "../system-reasons";
+import { STORAGE_REASONS, systemReason, unwritableReason } from "../system-reasons";
 import { JournalError } from "./journal-error";
 
 /** Makes errors of a file into those that say what to do; our own stay as they are. */
@@ -7,7 +7,7 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
   try {
     return await work();
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = reasonOf(error, file);
     if (reason === undefined) throw error;
     const said = error instanceof Error ? error.message : String(error);
     throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${said})`, {
@@ -16,10 +16,16 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Why a file can't be used, and what to do; undefined for what is no error of it. */
-export function reasonOf(error: unknown): string | undefined {
+/**
+ * Why a file can't be used, and what to do; undefined for what is no error of it.
+ *
+ * @param file looked at where SQLite's code has several causes: it calls a full disk an I/O error.
+ */
+export function reasonOf(error: unknown, file?: string): string | undefined {
   const code = resultCode(error);
-  return code === undefined ? systemReason(error) : (REASONS.get(code) ?? OTHERWISE);
+  if (code === undefined) return systemReason(error);
+  const known = file === undefined || !STORAGE_CODES.has(code) ? undefined : unwritableReason(file);
+  return known ?? REASONS.get(code) ?? OTHERWISE;
 }
 
 /** Whether another process has what is wanted. */
@@ -51,7 +57,10 @@ function errno(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-const [BUSY, LOCKED, NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] = [5, 6, 7, 10, 13, 14, 15];
+const [BUSY, LOCKED, NO_MEMORY, READ_ONLY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] = [
+  5, 6, 7, 8, 10, 13, 14, 15,
+];
+const STORAGE_CODES: ReadonlySet<number> = new Set([READ_ONLY, IO_ERROR, CANT_OPEN]);
 const PASSING: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
 
 const { NO_ACCESS, DISK_FULL, DISK_FAILED } = STORAGE_REASONS;
@@ -69,7 +78,7 @@ const REASONS: ReadonlyMap<number, string> = new Map([
     NO_MEMORY,
     "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on.",
   ],
-  [8, NO_ACCESS],
+  [READ_ONLY, NO_ACCESS],
   [IO_ERROR, DISK_FAILED],
   [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
   [FULL, DISK_FULL],

@@ -34,6 +34,23 @@ export function openFile(file: string, timeout: number): DatabaseSync {
 }
 
 /**
+ * Opens a file for reads alone, also where SQLite can't make what it keeps beside it: it takes no lock, and keeps its index in
+ * memory. So only where nobody else can write either.
+ */
+export function openUnlocked(file: string): DatabaseSync {
+  const sqlite = process.getBuiltinModule("node:sqlite");
+  const url = pathToFileURL(file);
+  url.searchParams.set("mode", "ro");
+  const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  // An immutable file is read without its log, which holds the last commits of a process that died.
+  if (hasLog) url.searchParams.set("vfs", process.platform === "win32" ? "win32-none" : "unix-none");
+  else url.searchParams.set("immutable", "1");
+  const connection = new sqlite.DatabaseSync(url);
+  connection.exec("PRAGMA locking_mode = EXCLUSIVE");
+  return connection;
+}
+
+/**
  * Whether there is a database; none is made where something tells that there was one.
  *
  * @throws {JournalError} when the file is empty, or a link to nothing.

@@ -1,7 +1,12 @@
 import { existsSync } from "node:fs";
 import { FREE_PERMITS } from "../../client/permits";
+import { isPostgres } from "../../settings/postgres-address";
+import { quote } from "../../settings/text";
 import type { Reach } from "../asking/target-client";
+import type { Database } from "../journal/database";
 import { DEFAULT_JOURNAL, openDatabase } from "../journal/open-database";
+import { openInMemory } from "../journal/sqlite-database";
+import { unwritableReason } from "../system-reasons";
 import type { Target, Targets } from "../targets/target";
 import { type Grant, PermitOffice } from "./permit-office";
 
@@ -27,7 +32,7 @@ export async function permitsForReading(
   if (place === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
     return { of: () => FREE_PERMITS, grant: async () => undefined, close: async () => {} };
   }
-  const opened = await openDatabase(place ?? DEFAULT_JOURNAL, { log });
+  const opened = await sharedOrOwn(place, log);
   const office = new PermitOffice(opened);
   return {
     of: ({ baseUrl }, isAllowed) => office.permits(baseUrl, services.get(baseUrl), isAllowed),
@@ -37,4 +42,18 @@ export async function permitsForReading(
       await opened.close();
     },
   };
+}
+
+/** The journal's database, where limits are shared; one in memory where that can't be written, as on a full disk. */
+async function sharedOrOwn(place: string | undefined, log: (line: string) => void): Promise<Database> {
+  const named = place ?? DEFAULT_JOURNAL;
+  const reason = isPostgres(named) || existsSync(named) ? undefined : unwritableReason(named);
+  const opened = reason === undefined ? await openDatabase(named, { log }) : undefined;
+  const why = reason ?? opened?.unwritable;
+  if (opened !== undefined && why === undefined) return opened;
+  await opened?.close();
+  log(
+    `note: this command keeps the limits of addresses by itself and shares them with no rollout. The journal ${quote(named, 500)} can't be written: ${why}`,
+  );
+  return await openInMemory();
 }

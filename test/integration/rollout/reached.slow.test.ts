@@ -93,6 +93,7 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
       },
       transaction: async (work) => await opened.transaction(work),
       hold: async (name, lost) => await opened.hold(name, lost),
+      isHeld: async (name) => await opened.isHeld(name),
       hurry: (ms) => opened.hurry(ms),
       close: async () => await opened.close(),
     };

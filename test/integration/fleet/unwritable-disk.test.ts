@@ -1,0 +1,99 @@
+import { copyFileSync, rmSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { canMount } from "../../support/unwritable-disk";
+
+/*
+ * Commands that only read, through the real command, on a disk that is full or read-only.
+ */
+
+const SETTINGS = "version: 1\ndeny:\n  - evil.example\n";
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+let rollout: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: { name: "one", tenants: [tenantWith("acme", [clickedEntry("deny", "evil.example")])] },
+  });
+  folder = new LintedFolder({
+    "tenants.yaml": `version: 1
+project: p
+services:
+  "${sandbox.url}": { requestsPerSecond: 50 }
+tenants:
+  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: acme.yaml }
+waves: [{ name: all }]
+`,
+    "acme.yaml": SETTINGS,
+  });
+  const journal = await fleetJournal(await openDatabase(folder.path("live.db")), fingerprint());
+  rollout = await journal.rollout(new Map([["acme.yaml", Buffer.from(SETTINGS)]]), { acme: "unchanged" });
+  // As a killed run leaves it, or a backup: the last commits are in the log beside the file.
+  for (const end of ["", "-wal"]) copyFileSync(folder.path(`live.db${end}`), folder.path(`killed.db${end}`));
+  await journal[Symbol.asyncDispose]();
+  copyFileSync(folder.path("live.db"), folder.path("closed.db"));
+  rmSync(folder.path("live.db"));
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const fingerprint = (): string => stateBackend(backend(), folder.folder).fingerprint;
+const backend = () => ({ PULUMI_BACKEND_URL: `file://${folder.folder}` });
+
+describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", (disk) => {
+  const run = async (database: string, ...args: string[]): Promise<CommandOutcome> =>
+    await emailSecurity(
+      folder.folder,
+      args,
+      {
+        ...backend(),
+        EMAIL_SECURITY_DATABASE: database,
+        ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
+        EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+      },
+      disk,
+    );
+
+  it.each(["closed.db", "killed.db"])("reads the journal %s", async (database) => {
+    const note =
+      disk === "full"
+        ? "can't be written: the disk is full."
+        : "can't be written: the file system is read-only.";
+    const status = await run(database, "fleet", "status", "--json");
+    expect(status).toMatchObject({ code: 0, stderr: expect.stringContaining(note) });
+    expect(JSON.parse(status.stdout)).toMatchObject({ tenants: [{ lastRollout: { id: rollout } }] });
+    const found = await run(database, "find", "evil.example", "--all");
+    expect(found).toMatchObject({ stdout: expect.stringContaining("acme") });
+    const why = await run(database, "why", "evil.example", "--tenant", "acme");
+    expect(why.stdout).not.toContain("can't be read");
+    for (const args of [["show", rollout], ["status"], ["history"]]) {
+      const shown = await run(database, "rollout", ...args);
+      expect(shown, args[0]).toMatchObject({ stdout: expect.stringContaining(rollout) });
+    }
+  });
+
+  it("says what the cause is where a command has to write", async () => {
+    const { code, stderr } = await run("closed.db", "rollout", "stop", rollout);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      disk === "full" ? "the disk is full. Make room" : "the file system is read-only. Mount it",
+    );
+    expect(stderr).not.toContain("ulimit");
+  });
+
+  it("reads a fleet that has no journal yet", async () => {
+    const { code, stderr } = await run("", "fleet", "status");
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be written") });
+  });
+});
