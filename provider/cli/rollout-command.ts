@@ -168,7 +168,7 @@ export function rolloutCommand(): Command {
         )
         .argument(
           "[id]",
-          "the rollout, or the beginning of its id (default: the newest that began a tenant, and is not taken back)",
+          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --mend; refused once it is rolled back)",
         )
         .option(
           "--to <revision>",

@@ -465,6 +465,7 @@ export class Rollouts {
       place: this.#journalName(),
       commands: this.commands,
       isHeld: async (one) => await this.isHeld(one),
+      log: (line) => this.#told.log(line),
     });
   }
 

@@ -4,6 +4,7 @@ import { retriable, talliesOf } from "./journal/across-rollouts";
 import type { Journal } from "./journal/journal";
 import type { RolloutRecord } from "./journal/rollout-record";
 import { takenBackSoFar } from "./rollback/taken-back";
+import { TASK_WORDS, type Task } from "./tasks/task";
 import { isOpenState } from "./wave";
 
 /** What a person wants with a rollout. */
@@ -16,6 +17,8 @@ export interface FindingContext {
   readonly commands: RolloutCommands;
   /** Whether somebody is at a rollout now. */
   isHeld(id: string): Promise<boolean>;
+  /** Gets notes for the person. */
+  log(line: string): void;
 }
 
 /**
@@ -44,11 +47,40 @@ export async function whichRollout(
   }
   const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
   const found = (await preferred(meant, purpose, context)) ?? meant[0];
+  if (purpose === "rollback") tellPassedOver(all, found, context);
   if (found !== undefined) return found;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
     `There is no rollout ${PURPOSES[purpose].called} in ${context.place}; ${newest(records)}.${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
   );
+}
+
+/** Tells which rollout is rolled back, where newer ones changed tenants too and are not meant. */
+function tellPassedOver(
+  all: readonly Candidate[],
+  found: RolloutRecord | undefined,
+  { commands, log }: FindingContext,
+): void {
+  const newer = all.slice(
+    0,
+    found === undefined ? undefined : all.findIndex(({ record }) => record === found),
+  );
+  const passedOver = newer.filter(({ isBegun, isTakenBack }) => isBegun && !isTakenBack);
+  const [first] = passedOver.filter(({ record }) => PURPOSES.rollback.fits(record));
+  if (first === undefined) return;
+  const names = passedOver.slice(0, 5).map(({ record: { id, spec } }) => {
+    const what = spec.rollsBack === undefined ? optionOf(spec.task) : `rolls back ${spec.rollsBack}`;
+    return what === undefined ? id : `${id} (${what})`;
+  });
+  const more = passedOver.length > 5 ? `, … and ${passedOver.length - 5} more` : "";
+  const meant = found === undefined ? "" : `The rollout ${found.id} is meant. `;
+  log(
+    `note: ${meant}Newer ones are passed over: ${names.join(", ")}${more}. To roll back the newest of them: \`${commands.rollback(first.record.id)}\``,
+  );
+}
+
+function optionOf(task: Task | undefined): string | undefined {
+  return task === undefined ? undefined : TASK_WORDS[task].option;
 }
 
 /** A rollout, and what it takes to tell whether it is meant where none is named. */

@@ -198,3 +198,36 @@ it.each(["dynamic", "native"])(
     expect(fleet.holds("t1")).toEqual(before);
   },
 );
+
+it("names a tenant whose stack was destroyed, and newer rollouts that it passes over", async () => {
+  await using fleet = await Fleet.start({ tenants: 3 });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: mend\n"));
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  const before = fleet.holds("t0");
+  await fleet.write("settings/baseline.yaml", `version: 1\nallow:\n  - ${BAD}\n`);
+  const wrong = await fleet.rollout("--yes", "--only", "t0,t1");
+  expect(wrong, wrong.output).toMatchObject({ code: 0 });
+  const destroyed = await fleet.pulumi("t1", "destroy", "--yes", "--skip-preview").ended;
+  expect(destroyed.code, destroyed.output).toBe(0);
+  const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
+  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
+  const mended = await fleet.rollout("--mend", "drift", "--yes", "--only", "t2");
+  expect(mended, mended.output).toMatchObject({ code: 0 });
+
+  const [{ id }, nightly] = [wrong.report(), mended.report()];
+  const shown = await fleet.rollout("rollback");
+  expect(shown.stderr).toContain(
+    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--mend drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+  );
+  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
+  fleet.take();
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(back.code, back.output).toBe(0);
+  expect(fleet.take().filter(({ method, tenant }) => method !== "GET" && tenant !== "t0")).toEqual([]);
+  expect(fleet.holds("t0")).toEqual(before);
+  const told = await fleet.rollout("status", back.report().id);
+  expect(told.output.replace(/\s+/g, " ")).toContain(
+    `1 of 2 tenants hold what they held before ${id}. Somebody changed t1 after the rollout; what was changed stays.`,
+  );
+});

@@ -58,8 +58,8 @@ export function withMail(report: RolloutReport, mail: MailAsked | undefined): Ro
 }
 
 /** What a tenant is called that nothing is to be done for. */
-function settledWord(task: RolloutReport["task"]): string {
-  return task === undefined ? "as declared" : "left as it is";
+function settledWord({ task, rollsBack }: RolloutReport): string {
+  return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
 }
 
 function untold({ left: _left, drift: _drift, ...tenant }: TenantReport): TenantReport {
@@ -85,7 +85,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     headline: headlineOf(report, planned, whole),
     tallies: [
       { sign: "~", word: `${noun(changing)} to change`, count: changing },
-      { sign: "=", word: settledWord(task), count: counts.unchanged },
+      { sign: "=", word: settledWord(report), count: counts.unchanged },
       ...(stacks > 0 ? [{ sign: "·", word: "of which only the stack's state changes", count: stacks }] : []),
       ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
       { sign: "+", word: "added in all", count: sum("added") },
@@ -227,10 +227,11 @@ function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
 }
 
 function tenantsOf(
-  { tenants, task }: RolloutReport,
+  report: RolloutReport,
   { guards }: ShownPlan["planned"],
   { alike, groups }: WholePlan,
 ): ToldWhole["tenants"] {
+  const { tenants } = report;
   const byName = new Map(tenants.map((tenant) => [tenant.name, tenant]));
   const told = new Set(alike.flatMap((set) => set.tenants));
   const lines = alike.map(({ tenants: names, differing }) => {
@@ -257,7 +258,7 @@ function tenantsOf(
     ],
     [
       "=",
-      settledWord(task),
+      settledWord(report),
       rest.filter((one) => isPlain(one) && one.state !== "pending" && !isRefused.has(one.name)),
     ],
   ] as const;

@@ -45,7 +45,7 @@ export function overviewText(
   if (report.rollsBackTo !== undefined) paper.text(say`To ${given(report.rollsBackTo)}.`);
   paper.gap();
   paper.text([
-    `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} ${task === undefined ? "hold what is declared" : "left as they are"}   ✗ ${number(counts.failed)} can't be planned`,
+    `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} ${task === undefined && report.rollsBack === undefined ? "hold what is declared" : "left as they are"}   ✗ ${number(counts.failed)} can't be planned`,
   ]);
   const forTheStack = onlyStacks(report, guards).length;
   if (forTheStack > 0) {

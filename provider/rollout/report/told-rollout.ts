@@ -261,15 +261,20 @@ function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): W
 }
 
 const NOBODY: NonNullable<RolloutReport["skipped"]> = [];
-/** So many of those that are skipped are named in a sentence. */
+/** So many tenants are named in a sentence. */
 const NAMED = 5;
 
 /** Whom it goes on without: a sentence behind another one; empty where there is nobody. */
 export function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
   if (skipped.length === 0) return [];
-  const names = skipped.slice(0, NAMED).map(({ name }): Words => [given(name)]);
-  const more = skipped.length - names.length;
-  return say` Skipped: ${enumerate(more > 0 ? [...names, [`${number(more)} more`]] : names)}.`;
+  return say` Skipped: ${tenantNames(skipped)}.`;
+}
+
+/** The first names, and how many more there are. */
+function tenantNames(tenants: readonly { readonly name: string }[]): Words {
+  const names = tenants.slice(0, NAMED).map(({ name }): Words => [given(name)]);
+  const more = tenants.length - names.length;
+  return enumerate(more > 0 ? [...names, [`${number(more)} more`]] : names);
 }
 
 /** Who is skipped, since when, who said so and why. */
@@ -318,6 +323,13 @@ function howFar({
   const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
   const held = (who: string) =>
     back ? say`what is declared` : say`what ${who} held before ${given(rollsBack ?? "")}`;
+  const changed = rollsBack === undefined ? [] : changedSince(tenants);
+  if (changed.length > 0) {
+    const hold = through - counts.failed - changed.length;
+    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
+    const open = total - through > 0 ? `, ${number(total - through)} left` : "";
+    return say`${hold} of ${counted(total, "tenant")} hold ${held("they")}${failed}${open}. Somebody changed ${tenantNames(changed)} after the rollout; what was changed stays.`;
+  }
   if (through === total && counts.failed === 0) {
     if (skipped.length > 0) {
       return total === 0
@@ -331,6 +343,13 @@ function howFar({
   return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${held("they")}, ${counts.failed} failed, ${
     total - through
   } left.`;
+}
+
+/** The tenants that don't hold all that they held before, since somebody changed them after the rollout. */
+function changedSince(tenants: readonly TenantReport[]): readonly TenantReport[] {
+  return tenants.filter(
+    ({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"),
+  );
 }
 
 function standingOf(report: RolloutReport): Words {

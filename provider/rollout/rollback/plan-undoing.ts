@@ -29,6 +29,8 @@ export interface TakenBackPlan {
   readonly plan: Plan;
   /** Of the tenant's people, as the rollout saw them when it was planned; none where it saw nobody. */
   readonly fingerprints: readonly string[];
+  /** Whether the stack held the tenant's settings when the rollout ended. */
+  readonly hadStack: boolean;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface TakenBackPlan {
 export async function planUndoing(
   target: Target,
   key: string,
-  { rollout, plan: done, fingerprints }: TakenBackPlan,
+  { rollout, plan: done, fingerprints, hadStack }: TakenBackPlan,
   context: PlanningContext,
   asking: Asking,
   atPlace: AtPlace,
@@ -50,7 +52,13 @@ export async function planUndoing(
   const stack = await atPlace(async () => await stackOf(target, context));
   const { observed, host } = await readTenant(target, key, context.reach, asking);
   const why = `It stands there as the rollout ${rollout} is taken back`;
-  const { declared, standing, isPartlyUnknown, left } = whatUndoes(done, stack.known, observed, why);
+  const { entries, vips } = stack.known;
+  const whole = whatUndoes(done, stack.known, observed, why);
+  const isDestroyed = hadStack && !entries.isThere && !vips.isThere && !whole.isPartlyUnknown;
+  // A part of what it held before would be neither that nor what somebody destroyed it for.
+  const undoing = isDestroyed ? whatUndoes({ changes: [] }, stack.known, observed, why) : whole;
+  const { declared, standing, isPartlyUnknown } = undoing;
+  const left = isDestroyed ? ["everything (its stack was destroyed)"] : undoing.left.map(told);
   const removals = {
     entries: goneFrom(standing.entries, declared.entries),
     vips: goneFrom(standing.vips, declared.vips),
@@ -67,7 +75,7 @@ export async function planUndoing(
   const planned = targetPlan(target, plan, stack, isDone, context, {
     ...seenIn(target, desired, observed),
     ...(isPartlyUnknown ? { first } : {}),
-    ...(left.length === 0 ? {} : { left: left.map(told) }),
+    ...(left.length === 0 ? {} : { left }),
   });
   return { ...planned, made };
 }

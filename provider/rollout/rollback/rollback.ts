@@ -108,6 +108,11 @@ export async function rollbackOf(
   const names = new Set(left.map(({ name }) => name));
   const markers = new Map(left.map(({ name, summary }) => [name, summary?.marker]));
   const seen = new Map(left.map(({ name, summary }) => [name, summary?.fingerprint]));
+  const hadStack = new Set(
+    left
+      .filter(({ state, summary }) => state === "done" || summary?.marker !== undefined)
+      .map(({ name }) => name),
+  );
   return {
     targets: left.map(({ name, target: recorded }) => {
       const target = currentOf.get(name) ?? recorded;
@@ -126,7 +131,8 @@ export async function rollbackOf(
       if (!isUndone.has(target.name)) return await planTarget(target, key, context, asking, atPlace);
       const plan = await planOf(journal, id, target.name);
       const fingerprint = seen.get(target.name);
-      const undone = { rollout: id, plan, fingerprints: fingerprint === undefined ? [] : [fingerprint] };
+      const fingerprints = fingerprint === undefined ? [] : [fingerprint];
+      const undone = { rollout: id, plan, fingerprints, hadStack: hadStack.has(name) };
       const planned = await planUndoing(target, key, undone, context, asking, atPlace);
       const marker = planned.planned.summary?.marker;
       const guard = await changedElsewhere(journal, id, { name, marker, before: markers.get(name) });

@@ -39,6 +39,7 @@ async function written(...all: readonly Writing[]) {
         place: "the journal",
         commands,
         isHeld: () => Promise.resolve(false),
+        log: () => {},
       })
     ).id;
   return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
