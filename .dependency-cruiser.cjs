@@ -37,13 +37,13 @@ module.exports = {
     {
       name: "fleet-reads-tenants",
       comment:
-        "Who they are, the limits of their addresses, how they are asked, what the journal says of them, in whose words, and who is told; how rollouts run is none of its business",
+        "Who they are, the limits of their addresses, how they are asked, what the journal says of them, in whose words, what to type next, and who is told; how rollouts run is none of its business",
       severity: "error",
       from: { path: inside(["fleet"]) },
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((targets|permits|asking)/|notify/(notice|notifier|receivers)[.]ts$|(schemas|wave|journal/(reached|rollout-record|rollouts-told)|report/(duration|told-rollout))[.]ts$)",
+          "^provider/rollout/((targets|permits|asking)/|notify/(notice|notifier|receivers)[.]ts$|(commands|schemas|wave|journal/(reached|rollout-record|rollouts-told)|report/(duration|told-rollout))[.]ts$)",
       },
     },
     {

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, programName, verb, writeOutput } from "./command-line";
 import { siteCommand } from "./fleet-site-command";
 import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-fleet";
 import { withHelp } from "./verb-help";
@@ -67,10 +67,14 @@ async function status(options: Options): Promise<ExitCode> {
   const { statusText } = await import("../fleet/status/status-text.js");
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
+  const { RolloutCommands } = await import("../rollout/commands.js");
+  const commands = new RolloutCommands(options.database, programName());
   const { json, markdown } = options;
-  if (markdown !== undefined) writeOutput(markdown, statusMarkdown(status), "status");
+  if (markdown !== undefined) writeOutput(markdown, statusMarkdown(status, commands), "status");
   if (typeof json === "string") writeOutput(json, statusJson(status), "status");
-  process.stdout.write(json === true ? statusJson(status) : statusText(status, process.stdout.columns));
+  process.stdout.write(
+    json === true ? statusJson(status) : statusText(status, process.stdout.columns, commands),
+  );
   if (warnOfUnread(read)) return EXIT.error;
   return status.tenants.every(({ standing }) => standing === "in-step") ? EXIT.clean : EXIT.changes;
 }

@@ -22,9 +22,10 @@ export class RolloutCommands {
 
   /** Plans a rollout anew, of all tenants or of these, for the same task. */
   plan(source: string, only: readonly string[] = [], task?: Task): string {
-    const which = only.length === 0 ? "" : ` --only ${only.map(shellWord).join(" ")}`;
     const what = task === undefined ? "" : ` ${TASK_WORDS[task].option}`;
-    return this.#command(`${shellWord(source.startsWith("-") ? `./${source}` : source)}${which}${what}`);
+    return this.#command(
+      `${shellWord(source.startsWith("-") ? `./${source}` : source)}${onlyOption(only)}${what}`,
+    );
   }
 
   resume(id: string): string {
@@ -62,9 +63,18 @@ export class RolloutCommands {
     return this.#command(`stop ${id}`);
   }
 
+  /** Shows how tenants stand, all of them or these. @param source the targets file. */
+  fleetStatus(source: string, only: readonly string[] = []): string {
+    return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;
+  }
+
   #command(rest: string): string {
     return `${this.#program} rollout ${rest}${this.#database}`;
   }
+}
+
+function onlyOption(names: readonly string[]): string {
+  return names.length === 0 ? "" : ` --only ${names.map(shellWord).join(" ")}`;
 }
 
 function targetsOption(source: string): string {

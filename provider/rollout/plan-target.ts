@@ -9,7 +9,7 @@ import { type Desired, desiredOf } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { identityOfObserved, type Observed, observe } from "../plan/observed";
-import { type Change, changeTransition, type Guard, type Plan } from "../plan/plan";
+import { type Change, changeTransition, type Guard, type Plan, type Unmanaged } from "../plan/plan";
 import { readyPulumi } from "../plan/pulumi";
 import { planJson } from "../plan/render/json";
 import { seenFingerprint } from "../plan/same-tenant";
@@ -23,7 +23,10 @@ import {
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
 import { sameComment } from "../resources/lifecycle/comparable";
+import type { EntryType } from "../settings/assumptions";
 import { inverse, sortByDanger } from "../settings/danger";
+import { readEntry } from "../settings/keyed-list";
+import { risksOf } from "../settings/risk";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
@@ -43,7 +46,7 @@ import {
   renamedTenantGuard,
 } from "./renamed-tenant";
 import { rankTenantChange } from "./report/change-danger";
-import type { TenantChange } from "./report/rollout-report";
+import type { TenantChange, UnmanagedAllows } from "./report/rollout-report";
 import { stackNamed } from "./stack-command";
 import { readStackMarker } from "./stack-marker";
 import { readStateFile } from "./state-file";
@@ -202,7 +205,7 @@ export function targetPlan(
   const plan = withheld(whole);
   const summary: TenantSummary = {
     ...summaryOf(plan),
-    ...withoutUndefined({ loosened: loosenedIn(plan, context) }),
+    ...withoutUndefined({ loosened: loosenedIn(plan, context), unmanagedAllows: unmanagedAllowsOf(plan) }),
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
@@ -222,6 +225,24 @@ export function targetPlan(
     guards: plan.guards,
     changes: plan.changes.map(toldChange),
   };
+}
+
+/** So many unmanaged allows of a tenant are kept for reports. */
+const SHOWN_ALLOWS = 10;
+
+function unmanagedAllowsOf({ unmanaged }: Plan): UnmanagedAllows | undefined {
+  const allows = unmanaged.filter(({ kind, before }) => kind === "entry" && before.list === "allow");
+  if (allows.length === 0) return undefined;
+  const [risky = [], others = []] = [true, false].map((is) =>
+    allows.filter((one) => isRiskyAllow(one) === is),
+  );
+  const values = [...risky, ...others].slice(0, SHOWN_ALLOWS).map(({ value }) => excerpt(value, 300));
+  return { count: allows.length, risky: risky.length, values };
+}
+
+function isRiskyAllow({ key }: Unmanaged): boolean {
+  const entry = readEntry(key, "allow");
+  return entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
 }
 
 /** So many loosenings of a tenant are kept for reports. */

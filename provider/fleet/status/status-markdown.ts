@@ -1,7 +1,9 @@
-import { escapeMarkdown } from "../../plan/render/markdown-text";
+import { escapeMarkdown, markdownBlock } from "../../plan/render/markdown-text";
 import { bytesOf, filled } from "../../plan/render/room";
+import { RolloutCommands } from "../../rollout/commands";
 import { isDangerous } from "../../settings/danger";
 import type { FleetStatus } from "./fleet-status";
+import { type StatusAdvice, statusAdvice } from "./status-advice";
 import { hiddenText, type ToldPoint, type ToldSection, toldStatus } from "./told-status";
 
 /** How many bytes of an issue's text tell what there is; GitHub takes 65,536 characters in all. */
@@ -10,22 +12,35 @@ const ROOM = 60_000;
 const RESERVE = 1_500;
 
 /** A fleet's status for an issue: at most 60,000 bytes. Dangerous drift has room first; what does not fit is counted. */
-export function statusMarkdown(status: FleetStatus): string {
+export function statusMarkdown(status: FleetStatus, commands = new RolloutCommands()): string {
   const { summary, sections } = toldStatus(status);
   const head = [
     "<!-- email-security-fleet-status -->",
     ...summary.flatMap((one) => [escapeMarkdown(one), ""]),
   ].join("\n");
   const texts = new Map<ToldSection, string>();
-  let room = ROOM - bytesOf(head);
+  const foot = adviceMarkdown(statusAdvice(status, commands));
+  let room = ROOM - bytesOf(head) - bytesOf(foot);
   for (const section of sections.toSorted((one, other) => hasDanger(other) - hasDanger(one))) {
     const others = sections.length - texts.size - 1;
     const text = sectionMarkdown(section, room - others * RESERVE);
     texts.set(section, text);
     room -= bytesOf(text);
   }
-  return `${[head, ...sections.map((section) => texts.get(section) ?? "")].join("\n").trimEnd()}\n`;
+  return `${[head, ...sections.map((section) => texts.get(section) ?? ""), foot].join("\n").trimEnd()}\n`;
 }
+
+function adviceMarkdown(advice: readonly StatusAdvice[]): string {
+  if (advice.length === 0) return "";
+  const steps = advice.map(
+    ({ why, command }) =>
+      `${escapeMarkdown(why)}\n\n${command === undefined ? "" : markdownBlock(command, MOST_COMMAND)}`,
+  );
+  return `### What to do next\n\n${steps.join("\n")}`;
+}
+
+/** So many characters of a command are shown. */
+const MOST_COMMAND = 400;
 
 function hasDanger({ points }: ToldSection): number {
   return Number(points.some(({ transition }) => transition !== undefined && isDangerous(transition)));

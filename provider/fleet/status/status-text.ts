@@ -1,6 +1,8 @@
 import { wrapTo } from "../../plan/render/columns";
+import { RolloutCommands } from "../../rollout/commands";
 import { harmless, printable } from "../../settings/text";
 import type { FleetStatus } from "./fleet-status";
+import { statusAdvice } from "./status-advice";
 import { hiddenText, toldStatus } from "./told-status";
 
 const NARROWEST = 40;
@@ -10,8 +12,9 @@ const WIDEST = 100;
  * A fleet's status for a terminal. Nothing from outside does anything in it.
  *
  * @param columns of the terminal.
+ * @param commands of what to do next.
  */
-export function statusText(status: FleetStatus, columns = 80): string {
+export function statusText(status: FleetStatus, columns = 80, commands = new RolloutCommands()): string {
   const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
   const lines: string[] = [];
   const say = (indent: number, text: string): void => {
@@ -29,6 +32,12 @@ export function statusText(status: FleetStatus, columns = 80): string {
       for (const fact of facts) say(6, fact);
     }
     if (hidden.length > 0) say(2, `and ${hiddenText(hidden)}; --json holds all of them`);
+  }
+  const advice = statusAdvice(status, commands);
+  if (advice.length > 0) lines.push("", "What to do next:");
+  for (const { why, command } of advice) {
+    say(2, why);
+    if (command !== undefined) lines.push(`    ${printable(command)}`);
   }
   return harmless(`${lines.join("\n")}\n`);
 }

@@ -2,7 +2,7 @@ import type { FrontName } from "../../resources/resource-type";
 import type { PlanFile } from "../../resources/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Job } from "../lanes/lane";
-import type { TenantChange, TenantError } from "../report/rollout-report";
+import type { TenantChange, TenantError, UnmanagedAllows } from "../report/rollout-report";
 import type { StackMarker } from "../stack-marker";
 import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
@@ -101,6 +101,8 @@ export interface TenantSummary {
   readonly left?: readonly string[];
   /** What was done in the console and is taken back, with who did it as far as the service tells; the first of it. */
   readonly drift?: readonly string[];
+  /** What the tenant allows and nobody declares, which a rollout leaves. Absent: nothing. */
+  readonly unmanagedAllows?: UnmanagedAllows;
   /** All that is done where only what has ended goes: which keys, and the resources of the stack that have them, by their URNs. */
   readonly only?: NonNullable<PlanFile["only"]> & { readonly targets: readonly string[] };
   /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */

@@ -108,6 +108,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     alarms: summary?.alarms ?? { danger: 0, warning: 0 },
     ...(summary?.left === undefined ? {} : { left: summary.left }),
     ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
+    ...(summary?.unmanagedAllows === undefined ? {} : { unmanagedAllows: summary.unmanagedAllows }),
     ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
     ...(error === undefined ? {} : { error }),
     attempts: attempt,
@@ -153,6 +154,10 @@ export async function adviceOn(
       const canRetry = (await retriable(journal.database, await journal.records())).has(id);
       // As it was asked for then.
       const [, to] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
+      const isPlain = spec.rollsBack === undefined && spec.task === undefined;
+      const unmanaged = isPlain
+        ? tenants.filter(({ summary }) => summary?.unmanagedAllows !== undefined)
+        : [];
       return [
         ...(canRetry
           ? [resume("Once their causes are mended, try the failed tenants again, by the files of then:")]
@@ -165,6 +170,17 @@ export async function adviceOn(
                   spec.rollsBack === undefined
                     ? commands.plan(spec.source, [], spec.task)
                     : commands.rollback(spec.rollsBack, to),
+              },
+            ]
+          : []),
+        ...(unmanaged.length > 0
+          ? [
+              {
+                why: "Unmanaged allows stay. To see who made each, and when:",
+                command: commands.fleetStatus(
+                  spec.source,
+                  unmanaged.length > NAMED ? [] : unmanaged.map(({ name }) => name),
+                ),
               },
             ]
           : []),

@@ -143,6 +143,15 @@ const tenant = z
       .describe(
         "What was done in the console and is taken back, with who did it as far as the service tells; the first of it.",
       ),
+    unmanagedAllows: z
+      .strictObject({
+        count: count("How many."),
+        risky: count("How many of them are risky."),
+        values: z.array(z.string()).readonly().describe("The first 10, the risky ones first."),
+      })
+      .readonly()
+      .exactOptional()
+      .describe("What the tenant allows and nobody declares, as the plan saw it; the rollout leaves it."),
     loosened: z
       .array(z.string())
       .readonly()

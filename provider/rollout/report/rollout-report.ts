@@ -80,6 +80,15 @@ export interface WaveReport {
   readonly health?: { readonly isWell: boolean; readonly message: string };
 }
 
+/** The unmanaged allows of a tenant. */
+export interface UnmanagedAllows {
+  readonly count: number;
+  /** How many of them lint would call risky. */
+  readonly risky: number;
+  /** The first of them, the risky ones first; at most 10. */
+  readonly values: readonly string[];
+}
+
 export interface TenantReport {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -103,6 +112,8 @@ export interface TenantReport {
   readonly left?: readonly string[];
   /** What was done in the console and is taken back, with who did it as far as the service tells. Absent: nothing. */
   readonly drift?: readonly string[];
+  /** What the tenant allows and nobody declares, as the plan saw it; the rollout leaves it. Absent: nothing. */
+  readonly unmanagedAllows?: UnmanagedAllows;
   /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
   readonly loosened?: readonly string[];
   readonly error?: TenantError;

@@ -95,7 +95,9 @@ export function toldRollout(report: RolloutReport): ToldRollout {
   return {
     ...verdictOf(report),
     headline: headlineOf(report),
-    standing: standingOf(report),
+    standing: [standingOf(report), unmanagedWords(report)].flatMap((words, at) =>
+      at > 0 && words.length > 0 ? [" ", ...words] : words,
+    ),
     tallies: STATES.map((state) => ({
       state,
       ...words[state],
@@ -384,6 +386,26 @@ function standingOf(report: RolloutReport): Words {
       ...(state === "running" ? ["By itself it begins nothing more."] : []),
     ].join(" "),
   ].filter((text) => text !== "");
+}
+
+/** The allows that a rollout of the files has left since nobody declares them; risky ones first. */
+function unmanagedWords(report: RolloutReport): Words {
+  const { state, tenants, task, rollsBack } = report;
+  if (state === "planned" || isUnderWay(report) || task !== undefined || rollsBack !== undefined) return [];
+  const holding = tenants
+    .flatMap(({ name, unmanagedAllows: allows }) => (allows === undefined ? [] : [{ name, ...allows }]))
+    .sort((one, other) => other.risky - one.risky || other.count - one.count);
+  if (holding.length === 0) return [];
+  const count = holding.reduce((sum, one) => sum + one.count, 0);
+  const risky = holding.reduce((sum, one) => sum + one.risky, 0);
+  const named = holding.slice(0, NAMED).map((one): Words => {
+    const values = one.values.slice(0, NAMED).map((value): Words => [given(value)]);
+    const more = one.count - values.length;
+    return say`${given(one.name)} (${enumerate(more > 0 ? [...values, [`${number(more)} more`]] : values)})`;
+  });
+  const rest = holding.length - named.length;
+  const all = rest > 0 ? [...named, say`${counted(rest, "more tenant")}`] : named;
+  return say`${counted(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${number(risky)} of them risky` : ""}: ${enumerate(all)}.`;
 }
 
 function factsOf({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): Words[] {

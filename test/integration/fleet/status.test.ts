@@ -150,6 +150,12 @@ Ended, and still in the files (1):
   2026-10-31 allow old.example, 6 tenants
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
+
+What to do next:
+  To plan what brings 2 tenants to the files; nothing is changed yet:
+    email-security rollout tenants.yaml --only globex hooli
+  A rollout removes what was added at 2 tenants only where the list is
+    exclusive. On an additive list, declare it or remove it in the console.
 `);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
 });

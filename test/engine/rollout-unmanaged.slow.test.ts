@@ -1,0 +1,32 @@
+import { expect, it } from "vitest";
+import { Fleet } from "../support/fleet";
+
+/*
+ * Allows that somebody added in the console, and that no file declares. Through the real command and the real engine.
+ */
+
+it("names the unmanaged allows that a rollout leaves, and what to do about them", async () => {
+  await using fleet = await Fleet.start({ tenants: 2 });
+  for (const value of ["partner.example", "gmail.com"]) {
+    await fleet.console("t1", "POST", "/allow_deny_entries", { list: "allow", entry_type: "domain", value });
+  }
+  const run = await fleet.rollout("--yes");
+  expect(run, run.output).toMatchObject({ code: 0 });
+  const { id, advice, tenants } = run.report();
+  expect(tenants.map(({ unmanagedAllows }) => unmanagedAllows)).toEqual([
+    undefined,
+    { count: 2, risky: 1, values: ["gmail.com", "partner.example"] },
+  ]);
+  const shown = await fleet.rollout("status", id);
+  expect(shown.output.replace(/\s+/g, " ")).toContain(
+    "2 unmanaged allows stay, 1 of them risky: t1 (gmail.com and partner.example).",
+  );
+  const [look] = advice;
+  expect(look).toMatchObject({ command: "email-security fleet status --only t1" });
+  const follow = async (command = "") => await fleet.begin({}, ...command.split(" ").slice(1)).ended;
+  const status = await follow(look?.command);
+  expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
+  const next = /What to do next:\n[^`]*?^ {4}(email-security .*)$/m.exec(status.stdout)?.[1];
+  expect(next).toBe("email-security rollout tenants.yaml --only t1");
+  expect(await follow(next)).toMatchObject({ code: 0 });
+});
