@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { Command } from "commander";
+import { counted } from "../plan/render/words";
 import type { RolloutsTold } from "../rollout/journal/rollouts-told";
-import { harmless } from "../settings/text";
+import { harmless, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { fitted } from "./fitted";
 import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-fleet";
@@ -53,7 +54,16 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
   const { SiteMaker } = await import("../fleet/site/make-site.js");
   const { rolloutsTold } = await import("../rollout/journal/rollouts-told.js");
   // Before anybody is asked: a folder of others is refused.
-  const maker = new SiteMaker(folder, options.evidence ?? false);
+  const maker = new SiteMaker(folder, options.targets, options.evidence ?? false);
+  const [broken, ...others] = maker.brokenRuns;
+  if (broken !== undefined) {
+    const more = others.length === 0 ? "" : ` and ${counted(others.length, "other file")}`;
+    console.error(
+      harmless(
+        `warning: ${quote(broken, 300)}${more} can't be read as an earlier run; the site's history leaves it out. Bring back a copy, or remove it.`,
+      ),
+    );
+  }
   let rollouts: RolloutsTold | undefined;
   const read = await readFleet(options, maker, async (database, whose) => {
     rollouts = await rolloutsTold(database, whose);

@@ -19,13 +19,19 @@ export class SiteMaker {
 
   /**
    * @param path the folder; it is made where it is not there.
+   * @param source the targets file.
    * @param isMailWanted whether the tenants' mail is read too.
    * @throws {ConfigurationError} when it can't be used; no tenant needs to be read then.
    */
-  constructor(path: string, isMailWanted: boolean, nowMs = Date.now()) {
-    this.#folder = openSite(path);
+  constructor(path: string, source: string, isMailWanted: boolean, nowMs = Date.now()) {
+    this.#folder = openSite(path, source);
     this.mail = isMailWanted ? (name, mail) => this.#store.mail(name, mail) : undefined;
     this.#ages = new AllowAges(nowMs);
+  }
+
+  /** The files of earlier runs that can't be read, which the site's history leaves out. */
+  get brokenRuns(): readonly string[] {
+    return this.#folder.brokenRuns;
   }
 
   /** Takes in what one tenant's files declare. */

@@ -8,7 +8,7 @@ import {
   type Stats,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readPlainFile } from "../../machine/plain-file";
@@ -36,6 +36,8 @@ export interface SiteFolder {
   readonly path: string;
   /** The runs that were kept, the oldest first. */
   readonly runs: readonly SiteRun[];
+  /** The files of runs that can't be read, by their paths. */
+  readonly brokenRuns: readonly string[];
   /** What the run before wrote. */
   readonly files: ReadonlySet<string>;
 }
@@ -43,10 +45,17 @@ export interface SiteFolder {
 /**
  * Looks at a folder before it is written to; one that is not there is made, for this user alone.
  *
- * @throws {ConfigurationError} when it can't be used, or holds something of others that the site would take the place of.
+ * @param source the targets file, whose folder is refused. Default: none.
+ * @throws {ConfigurationError} when it can't be used, holds something of others that the site would take the place of, or is the
+ * targets file's own.
  */
-export function openSite(path: string): SiteFolder {
+export function openSite(path: string, source?: string): SiteFolder {
   try {
+    if (source !== undefined && resolve(path) === dirname(resolve(source))) {
+      throw new Error(
+        `it is the folder of ${quote(source, 300)}, and the site has many files. Choose another folder, such as "site"`,
+      );
+    }
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const files = markedIn(path);
     for (const folder of FOLDERS) {
@@ -60,7 +69,7 @@ export function openSite(path: string): SiteFolder {
       ["index.html", "tenants.html", "rollouts.html", "attention.html", "entry.html"],
       files,
     );
-    return { path, files, runs: runsIn(join(path, RUNS)) };
+    return { path, files, ...runsIn(join(path, RUNS)) };
   } catch (error) {
     throw refused(path, error);
   }
@@ -149,17 +158,23 @@ function refuseOthers(path: string, files: readonly string[], own: ReadonlySet<s
 }
 
 /** What was kept of runs; what is none of them stays as it is, and is not read. */
-function runsIn(folder: string): readonly SiteRun[] {
-  if (statOf(folder) === undefined) return [];
-  const names = readdirSync(folder).filter((name) => RUN_NAME.test(name));
-  return names.sort().flatMap((name) => {
-    try {
-      const run = readRun(readPlainFile(join(folder, name), MAX_RUN_BYTES).toString("utf8"));
-      return run === undefined || runFile(run) !== name ? [] : [run];
-    } catch {
-      return [];
-    }
-  });
+function runsIn(folder: string): Pick<SiteFolder, "runs" | "brokenRuns"> {
+  const [runs, brokenRuns]: [SiteRun[], string[]] = [[], []];
+  const names = statOf(folder) === undefined ? [] : readdirSync(folder).filter((name) => RUN_NAME.test(name));
+  for (const name of names.sort()) {
+    const run = runIn(join(folder, name));
+    if (run === undefined || runFile(run) !== name) brokenRuns.push(join(folder, name));
+    else runs.push(run);
+  }
+  return { runs, brokenRuns };
+}
+
+function runIn(file: string): SiteRun | undefined {
+  try {
+    return readRun(readPlainFile(file, MAX_RUN_BYTES).toString("utf8"));
+  } catch {
+    return undefined;
+  }
 }
 
 /** What runs that were killed have left; of one that may be under way nothing. */

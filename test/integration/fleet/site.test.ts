@@ -233,3 +233,20 @@ it("asks nobody where the folder is somebody else's", async () => {
   expect(sandbox.requests).toEqual([]);
   expect(existsSync(join(folder.folder, "out/tenants.html"))).toBe(false);
 });
+
+it("does not fill the folder of the targets file", async () => {
+  const before = readdirSync(folder.folder);
+  const { code, stderr } = await emailSecurity(folder.folder, ["fleet", "site", "."]);
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('it is the folder of "tenants.yaml"'),
+  });
+  expect(readdirSync(folder.folder)).toEqual(before);
+});
+
+it("names a file of an earlier run that can't be read", async () => {
+  const name = "2026-11-19T09-00-00-000Z.json";
+  folder.write(`site/data/runs/${name}`, "{ cut off");
+  const { stderr } = await emailSecurity(folder.folder, ["fleet", "site", "site"]);
+  expect(stderr).toContain(`warning: "site/data/runs/${name}" can't be read as an earlier run`);
+});
