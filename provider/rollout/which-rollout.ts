@@ -180,7 +180,9 @@ function named(
         ? `takes another back, ${spec.rollsBack}`
         : `is ${state}`;
     const next =
-      state === "abandoned" ? "" : ` What can be done with it now: \`${commands.status(only.id)}\``;
+      state === "abandoned"
+        ? ` To bring what the files say: \`${commands.plan(spec.source)}\``
+        : ` What can be done with it now: \`${commands.status(only.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${only.id} is none ${called}: it ${is}.${next}`,

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
+import { emailSecurity } from "../support/command";
 import { begun, Fleet, settingsOf } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
@@ -89,7 +90,12 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
     reason: expect.stringMatching(/It was taken back by \S+ of all 2 tenants/),
     advice: [],
   });
-  expect((await fleet.rollout("--resume", id)).output).toMatch(/is abandoned\. \[ERR_ROLLOUT_NOT_FOUND\]/);
+  const history = await emailSecurity(fleet.folder, ["rollout", "history"], fleet.environment);
+  expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
+  expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
+  expect((await fleet.rollout("--resume", id)).output).toMatch(
+    /is abandoned\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+  );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
   const commit = fleet.git("log", "-1", "--format=%h");

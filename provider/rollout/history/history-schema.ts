@@ -74,6 +74,9 @@ const past = z
     isChanged,
     rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
     rollsBackTo: text("What it goes back to.").exactOptional(),
+    rolledBackBy: text(
+      "The newest rollback of it, where all that it changed was rolled back.",
+    ).exactOptional(),
     task,
     prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
     counts,

@@ -39,11 +39,17 @@ export function historyText(
 }
 
 /** `done`, `interrupted`; and of one tenant what became of it. */
-function stateWords({ state, isHeld, tenantState }: PastRollout, tenant = ""): Words {
-  const word = state === "running" && !isHeld ? "interrupted" : state === "abandoned" ? "given up" : state;
+function stateWords(past: PastRollout, tenant = ""): Words {
+  const { tenantState } = past;
+  const word = stateWord(past);
   return tenantState === undefined
     ? [word]
     : say`${word}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
+}
+
+function stateWord({ state, isHeld, rolledBackBy }: PastRollout): string {
+  if (state === "abandoned") return rolledBackBy === undefined ? "given up" : "rolled back";
+  return state === "running" && !isHeld ? "interrupted" : state;
 }
 
 const SHOWN = 3;

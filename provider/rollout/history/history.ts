@@ -4,6 +4,7 @@ import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { ChangeTally } from "../report/change-tally";
 import { countsOf, iso } from "../report/report-of";
 import type { TenantChange } from "../report/rollout-report";
+import { wholeRollbackOf } from "../rollback/taken-back";
 import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState } from "../wave";
 
@@ -37,6 +38,8 @@ export interface PastRollout {
   readonly isChanged?: true;
   readonly rollsBack?: string;
   readonly rollsBackTo?: string;
+  /** The newest rollback of it, where all that it changed was rolled back. */
+  readonly rolledBackBy?: string;
   /** What it was for; absent where it brought what the files said. */
   readonly task?: Task;
   /** When its files and whole plans were taken out of the journal. */
@@ -81,7 +84,8 @@ export async function historyOf(
   const rollouts: PastRollout[] = [];
   for (const record of meant.slice(0, limit)) {
     const held = record.state === "running" && (await isHeld(record.id));
-    rollouts.push(pastRollout(record, await journal.tenants(record.id), tenant, held));
+    const past = pastRollout(record, await journal.tenants(record.id), tenant, held);
+    rollouts.push({ ...past, ...withoutUndefined({ rolledBackBy: await wholeRollbackOf(journal, record) }) });
   }
   return { format: HISTORY_FORMAT, rollouts, older: meant.length - rollouts.length };
 }

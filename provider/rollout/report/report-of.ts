@@ -4,7 +4,7 @@ import type { Journal } from "../journal/journal";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { NO_COUNTS } from "../journal/rollout-view";
 import { standingSkips } from "../journal/skips";
-import { takenBackSoFar } from "../rollback/taken-back";
+import { takenBackSoFar, wholeRollbackOf } from "../rollback/taken-back";
 import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";
 import { isOpen } from "../which-rollout";
@@ -33,6 +33,7 @@ export async function reportOf(
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countsOf(tenants);
+  const rolledBackBy = await wholeRollbackOf(journal, record);
   const since = state === "waiting" ? await waitingSince(journal.database, id) : undefined;
   return {
     format: REPORT_FORMAT,
@@ -52,6 +53,7 @@ export async function reportOf(
     ...(finishedAtMs === undefined ? {} : { finishedAt: iso(finishedAtMs) }),
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
     ...(spec.rollsBackTo === undefined ? {} : { rollsBackTo: spec.rollsBackTo }),
+    ...(rolledBackBy === undefined ? {} : { rolledBackBy }),
     ...(spec.task === undefined ? {} : { task: spec.task }),
     counts,
     ...(spec.skipped === undefined ? {} : { skipped: spec.skipped.map(reportOfSkipped) }),

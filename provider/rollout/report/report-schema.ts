@@ -207,6 +207,9 @@ const schema = z
     rollsBackTo: text(
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
+    rolledBackBy: text(
+      "The newest rollback of it, where all that it changed was rolled back.",
+    ).exactOptional(),
     task,
     counts,
     skipped: z

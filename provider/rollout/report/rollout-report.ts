@@ -31,6 +31,8 @@ export interface RolloutReport {
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
+  /** The newest rollback of it, where all that it changed was rolled back. */
+  readonly rolledBackBy?: string;
   /** What it is for; absent where it brings what the files say, or takes another back. */
   readonly task?: Task;
   readonly counts: Readonly<Record<TenantState, number>>;

@@ -209,7 +209,13 @@ export function touchedWords({ error }: Pick<TenantReport, "error">): Words {
 
 const STATES = Object.keys(TENANT_STATES) as TenantState[];
 
-function verdictOf({ state, isHeld, counts, skipped: { length: skipped } = NOBODY }: RolloutReport): {
+function verdictOf({
+  state,
+  isHeld,
+  counts,
+  rolledBackBy,
+  skipped: { length: skipped } = NOBODY,
+}: RolloutReport): {
   mood: RolloutMood;
   verdict: string;
 } {
@@ -225,7 +231,7 @@ function verdictOf({ state, isHeld, counts, skipped: { length: skipped } = NOBOD
     case "stopped":
       return { mood: "danger", verdict: "Stopped" };
     case "abandoned":
-      return { mood: "warning", verdict: "Given up" };
+      return { mood: "warning", verdict: rolledBackBy === undefined ? "Given up" : "Rolled back" };
     case "done":
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }

@@ -1,6 +1,6 @@
 import { quote } from "../../settings/text";
-import type { Journal } from "../journal/journal";
-import type { TenantRecord } from "../journal/rollout-record";
+import type { JournalReader } from "../journal/journal-reader";
+import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 
 /** How far a rollout was taken back. */
 export interface TakenBackSoFar {
@@ -13,7 +13,7 @@ export interface TakenBackSoFar {
 }
 
 /** How far a rollout was taken back: only of tenants that were read again. */
-export async function takenBackSoFar(journal: Journal, id: string): Promise<TakenBackSoFar> {
+export async function takenBackSoFar(journal: JournalReader, id: string): Promise<TakenBackSoFar> {
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
   const back = new Set(
@@ -24,6 +24,16 @@ export async function takenBackSoFar(journal: Journal, id: string): Promise<Take
     touched,
     left: touched.filter(({ target }) => !back.has(target.stack)),
   };
+}
+
+/** The newest rollback of a rollout, where all that the rollout changed was rolled back. */
+export async function wholeRollbackOf(
+  journal: JournalReader,
+  { id, state }: Pick<RolloutRecord, "id" | "state">,
+): Promise<string | undefined> {
+  if (state !== "abandoned") return undefined;
+  const { by, left } = await takenBackSoFar(journal, id);
+  return left.length === 0 ? by.at(-1) : undefined;
 }
 
 /** The same as a sentence or two. */
