@@ -276,7 +276,7 @@ export class Transport {
     if (error instanceof OutOfTime) {
       return new TimeoutError(
         "ERR_TIMEOUT",
-        `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more (timeoutMs).`,
+        `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
         {
           request: facts,
           outcomeUnknown: isWrite(facts),

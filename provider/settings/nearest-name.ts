@@ -13,7 +13,9 @@ export function nearestName(
 ): string | undefined {
   const wanted = bareName(written);
   const alias = Object.hasOwn(aliases, wanted) ? aliases[wanted] : undefined;
-  const byBare = new Map(known.map((name) => [bareName(name), name]));
+  const byBare = new Map(
+    known.map((name) => [bareName(name), name] as const).filter(([bare]) => !isSibling(bare, wanted)),
+  );
   const same = byBare.get(wanted) ?? known.find((name) => name === alias);
   if (same !== undefined) return same;
   // Of a short name every letter counts; two that change places are two edits.
@@ -29,6 +31,12 @@ export function slipOf(written: string, known: readonly string[]): string | unde
   const [one, other] = [bareName(written), bareName(meant)];
   const few = Math.max(1, Math.floor(Math.max(one.length, other.length) / 4));
   return leven(one, other) <= few ? meant : undefined;
+}
+
+/** Whether two names differ in their numbers alone, as t001 and t031: these are two things, and no slip. */
+function isSibling(one: string, other: string): boolean {
+  const withoutNumbers = (name: string): string => name.replace(/\d+/g, "#");
+  return one !== other && /\d/.test(other) && withoutNumbers(one) === withoutNumbers(other);
 }
 
 /** A name without what people write differently: capitals, hyphens, underscores. */

@@ -104,7 +104,7 @@ export const SERVICE_ERRORS = {
   ERR_TIMEOUT: {
     means: "No whole answer came within the time limit of a request.",
     example:
-      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example gave no whole answer within 100 ms. Check the address; where the service is slow, allow it more (timeoutMs).",
+      "GET /api/v1/settings/allow_deny_entries at https://mail-security.example gave no whole answer within 100 ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.",
     causes: ["the service is slow or down", "a firewall drops the packets, and answers nothing"],
     remedies: [
       "See whether the service is well, and whether its address can be reached from here.",

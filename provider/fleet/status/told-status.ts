@@ -162,7 +162,7 @@ function summaryOf({ tenants, file, project, at, isJournalRead }: FleetStatus): 
   return [
     `${counted(tenants.length, "tenant")} of ${printable(file)} (project ${excerpt(project)}), read ${minute(at).join("")}: ${counts.join(", ")}.`,
     isJournalRead
-      ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none of ${counted(never, "tenant")}`])].join(", ")}${older}.`
+      ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none yet for ${counted(never, "tenant")}`])].join(", ")}${older}.`
       : "There is no rollouts' journal here; --database names one. Without it, only the state of a stack tells drift from what is behind.",
   ];
 }
@@ -297,9 +297,14 @@ function madeBy(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
+/** Whether a rollout that was given up has nothing left to bring to a tenant. */
+function isOverFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
+  return standing === "in-step" && notReachedBy?.rolloutState === "abandoned";
+}
+
 function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
-  const waiting = tenants.flatMap(({ name, notReachedBy }) =>
-    notReachedBy === undefined ? [] : [{ name, ...notReachedBy }],
+  const waiting = tenants.flatMap(({ name, standing, notReachedBy }) =>
+    notReachedBy === undefined || isOverFor({ standing, notReachedBy }) ? [] : [{ name, ...notReachedBy }],
   );
   const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
   return rollouts.map(([id, some]) => {

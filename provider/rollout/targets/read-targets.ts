@@ -249,13 +249,18 @@ class Reading {
     const keys = new Map<string, Placed>();
     for (const placed of targets) {
       const { target, stackPlace, keyPlace } = placed;
-      const before = names.get(target.name);
+      // On many disks, files that differ only in case are one: settings, and the state of stacks.
+      const before = names.get(target.name.toLowerCase());
       if (before !== undefined) {
-        const message = `the tenant ${quote(target.name)} is declared twice, here and at ${lineText(before.target.place)}; keep one of the two`;
+        const { name, place } = before.target;
+        const message =
+          name === target.name
+            ? `the tenant ${quote(name)} is declared twice, here and at ${lineText(place)}; keep one of the two`
+            : `the tenant ${quote(target.name)} differs only in case from ${quote(name)}, at ${lineText(place)}; give one another name`;
         this.refuse("tenant-twice", message, target.place);
         continue;
       }
-      names.set(target.name, placed);
+      names.set(target.name.toLowerCase(), placed);
       const sharesStack = stacks.get(target.stack);
       if (sharesStack === undefined) stacks.set(target.stack, placed);
       else {

@@ -285,7 +285,7 @@ describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write
     expect(ofRead).toMatchObject({
       code: "ERR_TIMEOUT",
       status: undefined,
-      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms. Check the address; where the service is slow, allow it more (timeoutMs).`,
+      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
     });
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });

@@ -196,3 +196,15 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
   expect(markdown).toContain("### Skipped by rollouts (35 tenants)\n\n- `t0`, `t2`,");
   expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
 });
+
+it("doesn't list a tenant that is in step among those that an abandoned rollout has not reached", () => {
+  const rollout = { id: "20261121-0800-7f3a91", wave: "all", state: "pending" } as const;
+  const notReached = (rolloutState: string) =>
+    statusText(statusOf([{ ...tenant("acme", []), notReachedBy: { ...rollout, rolloutState } }]));
+  expect(notReached("waiting")).toContain("Rollouts that have not reached all");
+  expect(notReached("abandoned")).not.toContain("Rollouts that have not reached all");
+});
+
+it("says for how many tenants there is no rollout yet", () => {
+  expect(statusText(numbered(2, () => []))).toContain("Last rollouts: none yet for 2 tenants.");
+});

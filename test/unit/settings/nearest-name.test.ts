@@ -22,6 +22,12 @@ it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])(
   },
 );
 
+it("a name that differs in its number alone is another thing, and no slip", () => {
+  expect(nearestName("t031.yaml", ["t001.yaml", "t030.yaml"])).toBeUndefined();
+  expect(nearestName("T-001", ["t001", "t002"])).toBe("t001");
+  expect(nearestName("acne1", ["acme1"])).toBe("acme1");
+});
+
 it("an alias is meant for its name, where that is known", () => {
   expect(nearestName("Key", KNOWN, { key: "apiKey" })).toBe("apiKey");
   expect(nearestName("Key", ["list"], { key: "apiKey" })).toBeUndefined();

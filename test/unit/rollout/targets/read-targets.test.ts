@@ -442,12 +442,14 @@ tenants:
 tenants:
   g: { key: { command: [get, key] } }
   acme: {}
+  ACME: {}
   h: { key: { command: [get, key] }, baseUrl: https://other.example }
 `,
     });
     expect(mistakes).toEqual([
       'more.yaml:3:13 "g" has the address and the key of "f", at tenants.yaml:13, so both are one tenant of the service; keep one of the two, or give it its own key',
       'more.yaml:4:3 the tenant "acme" is declared twice, here and at tenants.yaml:8; keep one of the two',
+      'more.yaml:5:3 the tenant "ACME" differs only in case from "acme", at tenants.yaml:8; give one another name',
       'tenants.yaml:9:15 "b" has the stack "acme", which "acme" has too, at tenants.yaml:8; what one declares, the other would remove. Give each a stack of its own',
       'tenants.yaml:10:13 "c" has the address and the key of "acme", at tenants.yaml:8, so both are one tenant of the service; keep one of the two, or give it its own key',
       'tenants.yaml:12:13 "e" has the address and the key of "d", at tenants.yaml:11, so both are one tenant of the service; keep one of the two, or give it its own key',
