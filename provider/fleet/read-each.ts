@@ -35,7 +35,7 @@ export type Reading<T> =
 
 /**
  * Reads something of each of many tenants, each with its own key, within the permits of its address. One that can't be read
- * is told and hides no other; the tenants of an address that is down cost its time-out together, and are not asked.
+ * is told and hides no other; the tenants of an address that is down cost two time-outs together, and are not asked.
  *
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  */

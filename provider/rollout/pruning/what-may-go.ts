@@ -37,7 +37,7 @@ export async function oldRollouts(journal: Journal, beforeMs: number): Promise<O
     if (isOpen(record)) return "it is not through";
     if (by !== undefined) return `${by} is taking it back`;
     if (again.has(id)) return "a tenant that failed in it can be tried again";
-    return stands(record, stacks) ? "it can be taken back: no later one changed the same tenant" : undefined;
+    return stands(record, stacks) ? "it can be taken back in a tenant that no later one changed" : undefined;
   };
   const old = records.filter(
     (one) =>
