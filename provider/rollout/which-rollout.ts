@@ -179,10 +179,10 @@ function named(
       purpose === "rollback" && spec.rollsBack !== undefined
         ? `takes another back, ${spec.rollsBack}`
         : `is ${state}`;
+    const again =
+      purpose === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
     const next =
-      state === "abandoned"
-        ? ` To bring what the files say: \`${commands.plan(spec.source)}\``
-        : ` What can be done with it now: \`${commands.status(only.id)}\``;
+      state === "abandoned" ? again : ` What can be done with it now: \`${commands.status(only.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${only.id} is none ${called}: it ${is}.${next}`,

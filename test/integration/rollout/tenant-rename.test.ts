@@ -73,7 +73,7 @@ it("gives a tenant that was renamed by hand its former stack", async () => {
 
 it.each([
   ["a name that is taken", "t0", "t1", /has both tenants, "t0" and "t1"/],
-  ["a tenant that isn't there", "t5", "acme", /has neither the tenant "t5" nor "acme".*did you mean t\d/],
+  ["a tenant that isn't there", "tt0", "acme", /has neither the tenant "tt0" nor "acme".*did you mean t0/],
   ["a stack of another tenant", "shared", "t1", /The stack "shared" belongs to the tenant "t0"/],
   ["an invalid name", "t0", "a b", /is no name that a Pulumi stack can have/],
 ])("refuses %s, and changes nothing", async (_case, from, to, message) => {
