@@ -29,8 +29,10 @@ const run = async (...args: string[]): Promise<EndedCommand> =>
   await fleet.begin({}, "rollout", ...args).ended;
 
 /** Starts a rollout with one more deny, up to its gate. */
+let denies = 0;
 async function atGate(): Promise<string> {
-  baseline = [...baseline, `evil${baseline.length}.example`];
+  denies += 1;
+  baseline = [...baseline, `new${denies}.example`];
   await fleet.baseline(baseline);
   const waiting = await fleet.rollout("--yes");
   expect(waiting.code, waiting.output).toBe(2);
@@ -87,18 +89,22 @@ it("leaves the lock of another machine, and the journal as it was; the command t
 });
 
 it.each(COMMANDS)(
-  "is said again after a kill while it held the lock of a mark: %s",
+  "leaves nothing in the way when it is killed with the lock of a mark: %s",
   async (_, args, state) => {
     const id = await killedInMark(args);
     const again = await run(...args(id));
-    expect(again.code, again.output).toBe(0);
-    expect(again.output).toContain("left behind by");
-    expect((await fleet.report(id)).state).toBe(state);
+    // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
+    if (again.code !== 0) await run("--resume");
+    expect((await fleet.report(id)).state, again.output).toBe(state);
+    const next = await run("--only-expired", "--yes");
+    expect(next.code, next.output).toBe(0);
   },
 );
 
 /** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
+  // Else a rollback would take back the baseline too, which no later rollout brings again without being asked.
+  await run("continue", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
     const killed = fleet.begin({}, "rollout", ...args(id));
@@ -107,7 +113,9 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     await killed.ended;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
+    await run("--resume");
     await run("stop", id);
+    baseline = baseline.slice(0, -1);
   }
   throw new Error("the CLI was faster than the kill in all of 5 attempts");
 }
