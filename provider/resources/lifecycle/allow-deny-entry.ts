@@ -197,7 +197,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const found = (await tenant.findEntry(query)) ?? (await tenant.findEntrySurely(query));
     const row = found?.id === entryId ? found : undefined;
     if (row !== undefined && isDeclared(keyOf(row, state))) {
-      say(`${what} stays: the program declares it.`);
+      say(
+        row.list === state.list
+          ? `${what} stays: the program declares it.`
+          : `${state.value} is on the ${printable(row.list)} list now, where the program declares it.`,
+      );
       return;
     }
     if (isHeldElsewhere(heldAs(query))) {

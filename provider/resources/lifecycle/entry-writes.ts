@@ -181,7 +181,8 @@ export function duplicatesOf(
   row: AllowDenyEntryRow,
   rows: readonly AllowDenyEntryRow[],
 ): AllowDenyEntryRow[] {
-  return rows.filter((one) => one.list === row.list && one.verdict_scope === row.verdict_scope);
+  const scopeOf = ({ verdict_scope = DEFAULT_VERDICT_SCOPE }: AllowDenyEntryRow): string => verdict_scope;
+  return rows.filter((one) => one.list === row.list && scopeOf(one) === scopeOf(row));
 }
 
 /**

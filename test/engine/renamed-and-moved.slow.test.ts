@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const program = (name: string, list: string): string => `
+import { AllowDenyEntry } from "pulumi-email-security";
+new AllowDenyEntry("${name}", { list: "${list}", value: "partner.example", acceptRisk: "a partner" });
+`;
+
+it("moves an entry whose resource gets another name too, once a refresh has shown whose it is", async () => {
+  const sandbox = await startSandbox({ scenario: "empty" });
+  await using _ = { [Symbol.asyncDispose]: async () => await sandbox.close() };
+  const environment = {
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
+  const lists = (): string[] => sandbox.allowDenyEntries("acme").map(({ list }) => list);
+  await using project = await EngineProject.create({ program: program("before", "allow"), environment });
+  await project.up();
+  await project.write(program("after", "deny"));
+
+  // Pulumi asks nothing about a resource that goes, so the entry may be anybody's.
+  const refused = await project.run("up", "--yes", "--skip-preview");
+  expect([refused.code, refused.output]).toEqual([1, expect.stringContaining("ERR_EXISTS")]);
+  expect(lists()).toEqual(["allow"]);
+
+  const output = await project.up("--refresh");
+  expect(output).toContain("partner.example is on the deny list now, where the program declares it.");
+  expect(output).not.toContain("on the allow list stays");
+  expect(lists()).toEqual(["deny"]);
+});
