@@ -58,7 +58,7 @@ export interface PlanRolloutOptions {
   readonly files?: PackedFiles;
   /** How each tenant is planned. Default: by its settings file. */
   readonly planTenant?: PlanTenant;
-  /** Reads what earlier rollouts know of the tenants of the targets file that this one leaves out. Default: there are none. */
+  /** Reads what earlier rollouts know of the tenants of the targets file. Default: nothing. */
   readonly remembered?: () => Promise<RememberedIdentities>;
   /** The stacks of all tenants of the targets file: another one may be that of a renamed tenant. Default: none is looked for. */
   readonly declaredStacks?: ReadonlySet<string>;
@@ -101,7 +101,8 @@ const BATCH = 20;
  *
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  * @throws {SameKeyError} when two have the same key.
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service, or a key opens the tenant that an
+ * earlier rollout knows by another name.
  * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
  */
@@ -212,8 +213,7 @@ export async function planRollout(
       },
     });
     goOn();
-    const sameTenants = findSameTargets(identities, await options.remembered?.());
-    if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
+    const isTold = new Set<string>();
     const taken = {
       newcomers,
       partlyHeld,
@@ -223,8 +223,14 @@ export async function planRollout(
     };
     await eachTakenStack(taken, async (target, compare) => {
       const guard = await addresses.ask(target, async (asking) => await compare(keyOf(target), asking));
-      if (guard !== undefined) guards.push({ tenant: target.name, guard });
+      if (guard === undefined) return;
+      guards.push({ tenant: target.name, guard });
+      isTold.add(target.name);
     });
+    const sameTenants = findSameTargets(identities, await options.remembered?.()).filter((group) =>
+      group.every(({ target }) => !isTold.has(target.name)),
+    );
+    if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await write(unwritten);
     const unplanned = targets.filter(({ name }) => !digests.has(name));
     if (unplanned.length > 0) {

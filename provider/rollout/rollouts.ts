@@ -223,7 +223,7 @@ export class Rollouts {
       ...(task === undefined ? {} : { task }),
     };
     const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
-    const remembered = this.#remembered(file, project, targets.targets, selected);
+    const remembered = this.#remembered(file, project, targets.targets);
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
     const known = { remembered, declaredStacks };
     const planned = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
@@ -499,19 +499,11 @@ export class Rollouts {
     return await withoutSkipped(database, whose, targets, selection, { commands: this.commands, source });
   }
 
-  /** Reads what the journal knows of the tenants that a rollout leaves out. */
-  #remembered(
-    source: string,
-    project: string,
-    all: readonly Target[],
-    selected: readonly Target[],
-  ): () => Promise<RememberedIdentities> {
-    const isSelected = new Set(selected);
-    const others = all.filter((target) => !isSelected.has(target));
+  /** Reads what the journal knows of all tenants of the targets file. */
+  #remembered(source: string, project: string, all: readonly Target[]): () => Promise<RememberedIdentities> {
     return async () => {
-      if (others.length === 0) return new Map();
       const { fingerprint: backend } = stateBackend(this.#options.environment, projectFolder(source));
-      return await rememberedIdentities(this.journal.database, { project, backend }, others);
+      return await rememberedIdentities(this.journal.database, { project, backend }, all);
     };
   }
 

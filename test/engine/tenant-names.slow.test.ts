@@ -1,8 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { Fleet } from "../support/fleet";
+import { Fleet, keyVariable } from "../support/fleet";
 import { typed } from "../support/stack-locks";
+import { chiefOf } from "../support/two-tenants";
 
 /* Names that mean something else after an edit of `tenants.yaml`: another tenant's, and the project's. */
 
@@ -26,6 +27,24 @@ async function withPartner(): Promise<{ readonly fleet: Fleet; readonly settings
 const plain = (text: string): string => text.replaceAll(/\s+/g, " ");
 
 const writes = (fleet: Fleet) => fleet.take().filter(({ method }) => method !== "GET");
+
+it("refuses two keys that were swapped between tenants whose people share a domain", async () => {
+  await using fleet = await Fleet.start({
+    tenants: 2,
+    entries: 2,
+    scenario: (name) => ({ employees: [chiefOf("group.example", name)] }),
+  });
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  fleet.take();
+  const [one, other] = ["t0", "t1"].map((name) => fleet.environment[keyVariable(name)]);
+  const swapped = await fleet.begin({ T0_KEY: other, T1_KEY: one }, "rollout", "--yes").ended;
+  expect([swapped.code, swapped.output]).toEqual([1, expect.stringContaining("ERR_SAME_TENANT")]);
+  expect(swapped.output).toMatch(/"t0" \(tenants\.yaml:\d+, as the rollout \S+ read it\)/);
+  expect(writes(fleet)).toEqual([]);
+  const own = await fleet.rollout("--yes");
+  expect(own.code, own.output).toBe(0);
+});
 
 describe.each(CLONES)("$about", ({ forgets }) => {
   it("shows the removals of a tenant whose name another tenant has now", async () => {

@@ -22,8 +22,12 @@ export class SameTenantError extends EmailSecurityError {
   constructor(groups: readonly (readonly IdentifiedTarget[])[], outcome = "Nothing was changed.") {
     const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
     const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
-    const message = `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`):`;
-    super("ERR_SAME_TENANT", [message, ...lines, ...more].join("\n"));
+    const isRenamed = groups.some((group) => group.some(({ rollout }) => rollout !== undefined));
+    const renamed = isRenamed
+      ? " Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)."
+      : "";
+    const message = `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`).${renamed}`;
+    super("ERR_SAME_TENANT", [`${message.slice(0, -1)}:`, ...lines, ...more].join("\n"));
     this.groups = groups;
   }
 }
@@ -35,17 +39,17 @@ function named({ target: { name, place }, rollout }: IdentifiedTarget): string {
   return `${quote(name)} (${lineText(place)}${read})`;
 }
 
-/** What earlier rollouts read of tenants that this run doesn't read. */
+/** What the last rollouts read of tenants. */
 export type RememberedIdentities = ReadonlyMap<
   Target,
   { readonly identity: TenantIdentity; readonly rollout: string }
 >;
 
 /**
- * The tenants whose keys open one tenant of the service.
+ * The tenants whose keys open one tenant of the service, or opened it in an earlier rollout, as where two keys were swapped.
  *
  * @param readings of this run.
- * @param remembered of tenants that this run doesn't read. Default: nothing.
+ * @param remembered by what the last rollouts identified tenants. Default: nothing.
  */
 export function findSameTargets(
   readings: ReadonlyMap<Target, TenantIdentity>,
@@ -54,8 +58,20 @@ export function findSameTargets(
   const all = new Map<IdentifiedTarget, TenantIdentity>();
   for (const [target, identity] of readings) all.set({ target }, identity);
   for (const [target, { identity, rollout }] of remembered) {
-    if (!readings.has(target)) all.set({ target, rollout }, identity);
+    const now = readings.get(target);
+    if (now === undefined || !isSameTenant(now, identity)) all.set({ target, rollout }, identity);
   }
   // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
   return findSameTenants(all).filter((group) => group.some(({ rollout }) => rollout === undefined));
+}
+
+function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
+  return (
+    findSameTenants(
+      new Map([
+        ["now", one],
+        ["then", other],
+      ]),
+    ).length > 0
+  );
 }
