@@ -83,11 +83,11 @@ async function demo(): Promise<void> {
 
   console.log(`
 ${bold("Where to go next")}
-  examples/quickstart/index.ts      the program you have just seen
-  README.md                         your own tenant, keys, the resources
-  npx email-security init my-tenant a repository of settings files and pipelines,
-                                    which examples/gitops shows
-  npx email-security sandbox        the same sandbox, for your own trials
+  examples/quickstart/index.ts       the program you have just seen
+  README.md                          your own tenant, keys, the resources
+  npx email-security init my-tenant  a repository of settings files and
+                                     pipelines, as in examples/gitops
+  npx email-security sandbox         the same sandbox, for your own trials
 `);
 }
 

@@ -319,9 +319,13 @@ ${tenants}${waves}`,
       .filter((id) => /^\d+$/.test(id) && Number(id) !== process.pid)
       .flatMap((id) => {
         try {
-          const environment = readFileSync(`/proc/${id}/environ`, "utf8");
+          const commandNow = (): string =>
+            readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+          let [command, environment] = [commandNow(), readFileSync(`/proc/${id}/environ`, "utf8")];
+          // One that becomes another program in between has the environment of one and the command of the other.
+          for (let next = commandNow(); next !== command; next = commandNow())
+            [command, environment] = [next, readFileSync(`/proc/${id}/environ`, "utf8")];
           if (!environment.includes(mark)) return [];
-          const command = readFileSync(`/proc/${id}/cmdline`, "utf8").replaceAll("\0", " ").trim();
           // One that has ended, and that nobody has looked after yet, has no command.
           return command === "" ? [] : [{ id: Number(id), command, environment }];
         } catch {
