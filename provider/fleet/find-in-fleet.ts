@@ -51,7 +51,7 @@ export async function findInFleet(
     await readEach<MatchingRows>(targets, {
       reach,
       concurrency,
-      refusesSameKeys: true,
+      sameKeys: "refused",
       identity: ({ identity }) => identity,
       read: async (client, _target, { answered }) => await readMatching(client, matcher, answered),
       settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),

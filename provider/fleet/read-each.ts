@@ -1,4 +1,5 @@
 import type { SettingsClient } from "../client";
+import { OtherTenantError } from "../resources/lifecycle/errors";
 import { AddressHealth, type Asking } from "../rollout/asking/address-health";
 import { planEach } from "../rollout/asking/plan-each";
 import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
@@ -15,8 +16,11 @@ export interface ReadEachOptions<T> {
   readonly reach: Reach;
   /** How many tenants are read at once, of those whose address answers. */
   readonly concurrency: number;
-  /** Whether tenants with one key are told as that, and not read: they are one tenant. Default: false. */
-  readonly refusesSameKeys?: boolean;
+  /**
+   * What becomes of tenants with one key, which are one tenant: each is settled with an error that says so. `compared` reads them first:
+   * where all but one are other tenants by their people, the key is that one's, which is read. Default: they are read as any.
+   */
+  readonly sameKeys?: "refused" | "compared";
   /**
    * What identifies the tenant in what was read. Tenants of which it is the same are settled with an error, as those with one key:
    * nobody knows which of the keys is wrong. Default: no tenant is compared.
@@ -41,7 +45,7 @@ export type Reading<T> =
  */
 export async function readEach<T>(
   targets: readonly Target[],
-  { reach, concurrency, refusesSameKeys = false, identity, read, settled }: ReadEachOptions<T>,
+  { reach, concurrency, sameKeys, identity, read, settled }: ReadEachOptions<T>,
 ): Promise<void> {
   checkReach(reach.environment, targets);
   const keys = new Map<Target, string>();
@@ -52,14 +56,10 @@ export async function readEach<T>(
       settled(target, { error });
     }
   });
-  for (const group of refusesSameKeys ? findSameKeys(keys) : []) {
-    const error = new SameKeyError([group]);
-    for (const target of group) {
-      keys.delete(target);
-      settled(target, { error });
-    }
-  }
-  const asked = [...keys.keys()];
+  const groups = sameKeys === undefined ? [] : findSameKeys(keys);
+  const withSameKey = new Set(groups.flat());
+  const outcomes = new Map<Target, Reading<T>>();
+  const asked = [...keys.keys()].filter((target) => sameKeys !== "refused" || !withSameKey.has(target));
   const keyOf = (target: Target): string => keys.get(target) ?? "";
   const reads = new Map<Target, T>();
   await planEach<{ readonly read: T }>(asked, {
@@ -83,11 +83,23 @@ export async function readEach<T>(
     }),
     settled: (target, { plan, error }) => {
       // Only once all are read it is known that none is another.
-      if (plan === undefined || identity === undefined) settled(target, plan ?? { error });
+      if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
+      else if (plan === undefined || identity === undefined) settled(target, plan ?? { error });
       else reads.set(target, plan.read);
       return Promise.resolve();
     },
   });
+  for (const group of groups) {
+    const owner = ownerOf(group, outcomes);
+    const sameKey = new SameKeyError([group]);
+    for (const target of group) {
+      const { read: one, error = sameKey } = outcomes.get(target) ?? {};
+      if (target !== owner || one === undefined)
+        settled(target, { error: owner === undefined ? sameKey : error });
+      else if (identity === undefined) settled(target, { read: one });
+      else reads.set(target, one);
+    }
+  }
   if (identity === undefined) return;
   const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
   for (const group of findSameTargets(identities)) {
@@ -98,4 +110,11 @@ export async function readEach<T>(
     }
   }
   for (const [target, one] of reads) settled(target, { read: one });
+}
+
+/** The one of the tenants with one key whose key it is, where all others are other tenants by their people. */
+function ownerOf<T>(group: readonly Target[], outcomes: ReadonlyMap<Target, Reading<T>>): Target | undefined {
+  if (group.some((target) => !outcomes.has(target))) return undefined;
+  const own = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));
+  return own.length === 1 ? own[0] : undefined;
 }

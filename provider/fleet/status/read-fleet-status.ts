@@ -9,6 +9,7 @@ import { isOfAddress } from "../../rollout/asking/address-health";
 import type { Reach } from "../../rollout/asking/target-client";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
+import { SameKeyError } from "../../rollout/targets/same-key";
 import { SameTenantError } from "../../rollout/targets/same-tenant";
 import type { Target } from "../../rollout/targets/target";
 import { EmailSecurityError } from "../../settings/email-security-error";
@@ -100,7 +101,7 @@ export async function readFleetStatus(
   await readEach<Read>(targets, {
     reach,
     concurrency,
-    refusesSameKeys: true,
+    sameKeys: "compared",
     identity: ({ identity }) => identity,
     read: async (client, target, { answered }) => {
       const { settings, findings } = lint(target);
@@ -136,7 +137,8 @@ export async function readFleetStatus(
       return { ...differences, at: observed.at, holds: holdsOf(observed), identity };
     },
     settled: (target, outcome) => {
-      if (outcome.error instanceof SameTenantError) watch?.isOfAnother(target.name);
+      const { error } = outcome;
+      if (error instanceof SameTenantError || error instanceof SameKeyError) watch?.isOfAnother(target.name);
       tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
     },
   });

@@ -126,8 +126,11 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     ]);
   });
 
-  it("reads the right tenant where own domains show which of two keys is wrong", async () => {
-    const { stdout } = await run({ ACME_KEY: "sandbox-globex-console" }, "fleet", "status", "--json");
+  it.each([
+    ["another one of the same tenant", "sandbox-globex-console"],
+    ["that of the other tenant", "sandbox-globex-ci"],
+  ])("reads the right tenant where own domains show which one has a wrong key, %s", async (_which, key) => {
+    const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--json");
     const { tenants } = JSON.parse(stdout) as Told;
     expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
   });
