@@ -93,15 +93,15 @@ function farewell(folder: string, name: string, written: InitResult, fromTenant:
   const steps: readonly (readonly [command: string, why?: string])[] = [
     [[...enter, ...begin, "npm install"].join(" && ")],
     ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
-    ["npx email-security doctor", "is all there? Says how `pulumi` comes on PATH"],
+    ["npx email-security doctor", "checks what is needed, and says how `pulumi` comes on PATH"],
     fromTenant
       ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
       : [`# write your own into ${file}`],
-    ["npx email-security lint", "all below settings/"],
-    [`git add ${added.map(shellWord).join(" ")}`, "then commit"],
-    ["pulumi login --local", "where the state goes; for a try, your home folder"],
+    ["npx email-security lint", "checks all files below settings/"],
+    [`git add ${added.map(shellWord).join(" ")}`, "stages the files; then commit"],
+    ["pulumi login --local", "where the state goes: for a try, your home folder"],
     ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
-    [`npx email-security plan ${file} --stack try`, "what it would do; reads only"],
+    [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
     [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
   ];
   return [
@@ -127,9 +127,10 @@ function farewell(folder: string, name: string, written: InitResult, fromTenant:
         ]),
     "",
     "What comes next:",
-    ...steps.map(([command, why]) => `  ${why === undefined ? command : `${command.padEnd(40)}  # ${why}`}`),
+    ...steps.flatMap(([command, why]) => [...(why === undefined ? [] : [`  # ${why}`]), `  ${command}`]),
     "",
-    "README.md says the same in more words, how the pipeline gets its key, and how changes are proposed and read.",
+    "README.md says the same in more words, how the pipeline gets its key,",
+    "and how changes are proposed and read.",
   ].join("\n");
 }
 
