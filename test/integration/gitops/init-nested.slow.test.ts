@@ -245,7 +245,7 @@ it("uses plain names at the top of a repository, without another git init", asyn
   using repository = settingsRepository({ ...APP, "docs/CODEOWNERS": "* @acme/all\n" });
   const run = await init(repository.path, ".", "--name", "acme");
   expect(run.stdout).not.toContain("git init");
-  expect(run.stdout).toContain("  git add .  ");
+  expect(run.stdout).toContain("\n  git add .\n");
   expect(run.stdout).toContain("docs/CODEOWNERS is there already");
   expect(untracked(repository)).toContain(".github/workflows/merge.yml");
 });
