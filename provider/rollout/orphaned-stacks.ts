@@ -1,4 +1,4 @@
-import { jsonOf, PulumiError, runPulumi, toldBy } from "../plan/pulumi";
+import { jsonOf, PulumiError, type PulumiRun, runPulumi, toldBy } from "../plan/pulumi";
 import { exportStack, knownLists } from "../plan/stack-state";
 import { eachAtOnce } from "../settings/at-once";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -23,7 +23,7 @@ const AT_ONCE = 4;
 /**
  * Reads the stacks that may be tenants' under former names: those of the project that belong to no tenant of the targets file, and those
  * of other projects that are named as a tenant's stack. One run of the CLI, and one more for each such stack whose state no plain file
- * holds. A stack whose state isn't that of settings files is left out.
+ * holds. Left out are stacks whose state isn't that of settings files, and other projects where not all stacks can be listed.
  *
  * @throws {PulumiError} when the stacks can't be listed.
  */
@@ -38,9 +38,13 @@ export async function readOrphanedStacks({
   const options = { folder, base: environment };
   const url = environment["PULUMI_BACKEND_URL"];
   removeTornAttributes({ backend: url, project });
-  const run = await runPulumi(["stack", "ls", "--json", "--all"], options);
+  const list = async (...of: string[]): Promise<PulumiRun> =>
+    await runPulumi(["stack", "ls", "--json", ...of], options);
+  const all = await list("--all");
+  // One state of another project that can't be read fails the list of all.
+  const run = all.code === 0 ? all : await list("--project", project);
   if (run.code !== 0)
-    throw new PulumiError(`The stacks of the state backend can't be listed. Pulumi says:\n${toldBy(run)}`);
+    throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
   const listed = jsonOf(run.stdout, "The list of stacks") as readonly { readonly name: string }[];
   const found = listed
     .map(({ name }) => ({ name, ...placeOf(name, project) }))
