@@ -108,9 +108,14 @@ export async function readFleetStatus(
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
       const { last, next } = stackOf(target);
+      let cached: StackState | undefined;
+      const readState = (): StackState | undefined => {
+        cached ??= stateOf?.(target);
+        return cached;
+      };
       const before = async (): Promise<LastApplied> => {
         const kept = last && (await applied?.of(last));
-        const state = kept === undefined ? stateOf?.(target) : undefined;
+        const state = kept === undefined ? readState() : undefined;
         const known = kept ?? state?.known;
         if (known !== undefined) return { known };
         if (last !== undefined) return { why: "not-known" };
@@ -126,7 +131,7 @@ export async function readFleetStatus(
         before,
         hostOf(target),
         accepting,
-        last?.fingerprint ?? fingerprintIn(stateOf?.(target)),
+        last?.fingerprint ?? fingerprintIn(readState()),
       );
       // Only now: what another tenant holds, whose key it is, is nobody's here to see.
       watch?.observed(target.name, observed);
