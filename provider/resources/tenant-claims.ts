@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { findSameTenants, type TenantIdentity } from "../settings/tenant-identity";
+import { isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import { Announcements } from "./announcements";
 import { type DeclarationsOptions, hash, SharedLines } from "./declarations";
@@ -236,12 +236,7 @@ function isTelling(identity: TenantIdentity | undefined): boolean {
 }
 
 function isSame(here: TenantIdentity | undefined, there: TenantIdentity | undefined): boolean {
-  if (here === undefined || there === undefined) return false;
-  const both = [
-    ["here", here],
-    ["there", there],
-  ] as const;
-  return findSameTenants(new Map(both)).length > 0;
+  return here !== undefined && there !== undefined && isSameTenant(here, there);
 }
 
 function merged(claims: readonly Claim[]): Claim {

@@ -4,7 +4,7 @@ import type { Guard } from "../plan/plan";
 import { describeHidden } from "../settings/danger";
 import { isUnmanaged, readEntry } from "../settings/keyed-list";
 import { shellWord } from "../settings/shell-word";
-import { findSameTenants, type TenantIdentity } from "../settings/tenant-identity";
+import { isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { peopleOf, strangersAmong } from "../settings/tenant-people";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -157,14 +157,8 @@ function evidence(
   // Where a project is renamed, its stacks keep their names.
   if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && held <= takenBy.held) return undefined;
-  const readings = new Map(
-    [
-      ["now", identity],
-      ["then", last?.identity],
-    ].filter((one): one is [string, TenantIdentity] => one[1] !== undefined),
-  );
-  if (findSameTenants(readings).length > 0) {
-    return `its entries or VIPs are those that the rollout ${last?.rollout} read there`;
+  if (last?.identity !== undefined && isSameTenant(identity, last.identity)) {
+    return `its entries or VIPs are those that the rollout ${last.rollout} read there`;
   }
   const people = peopleOf(
     [...observed.vips.values()].map(({ email }) => email),

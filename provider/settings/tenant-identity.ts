@@ -126,6 +126,11 @@ export function findSameTenants<T>(
   ) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
+/** Whether two readings are of one tenant, as far as these two alone tell. */
+export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
+  return findSameTenants(new Map([one, other].entries())).length > 0;
+}
+
 /** The pairs that share a hash, of which no other pair can be the same tenant. */
 function* candidates<T>(readings: readonly (readonly [T, TenantIdentity])[]): Iterable<readonly [T, T]> {
   const holders = new Map<string, number[]>();

@@ -1,6 +1,6 @@
 import { lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { findSameTenants, type TenantIdentity } from "../../settings/tenant-identity";
+import { findSameTenants, isSameTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import type { Target } from "./target";
 
@@ -63,15 +63,4 @@ export function findSameTargets(
   }
   // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
   return findSameTenants(all).filter((group) => group.some(({ rollout }) => rollout === undefined));
-}
-
-function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
-  return (
-    findSameTenants(
-      new Map([
-        ["now", one],
-        ["then", other],
-      ]),
-    ).length > 0
-  );
 }
