@@ -105,14 +105,7 @@ export async function rollbackOf(
   }
   const isUndone = new Set(undone.map(({ name }) => name));
   const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
-  const names = new Set(left.map(({ name }) => name));
-  const markers = new Map(left.map(({ name, summary }) => [name, summary?.marker]));
-  const seen = new Map(left.map(({ name, summary }) => [name, summary?.fingerprint]));
-  const hadStack = new Set(
-    left
-      .filter(({ state, summary }) => state === "done" || summary?.marker !== undefined)
-      .map(({ name }) => name),
-  );
+  const records = new Map(left.map((one) => [one.name, one]));
   return {
     targets: left.map(({ name, target: recorded }) => {
       const target = currentOf.get(name) ?? recorded;
@@ -120,7 +113,7 @@ export async function rollbackOf(
     }),
     waves: spec.waves
       .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
-        const tenants = wave.tenants.filter((name) => names.has(name));
+        const tenants = wave.tenants.filter((name) => records.has(name));
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
         return { ...wave, tenants, ...withoutUndefined({ health, closed }) };
       })
@@ -128,14 +121,15 @@ export async function rollbackOf(
     to: to?.name ?? "what each tenant held before it",
     planTenant: async (target, key, context, asking, atPlace) => {
       const { name } = target;
-      if (!isUndone.has(target.name)) return await planTarget(target, key, context, asking, atPlace);
-      const plan = await planOf(journal, id, target.name);
-      const fingerprint = seen.get(target.name);
+      if (!isUndone.has(name)) return await planTarget(target, key, context, asking, atPlace);
+      const { state, summary: { fingerprint, marker: before } = {} } = records.get(name) ?? {};
+      const plan = await planOf(journal, id, name);
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
-      const undone = { rollout: id, plan, fingerprints, hadStack: hadStack.has(name) };
+      const hadStack = state === "done" || before !== undefined;
+      const undone = { rollout: id, plan, fingerprints, hadStack };
       const planned = await planUndoing(target, key, undone, context, asking, atPlace);
       const marker = planned.planned.summary?.marker;
-      const guard = await changedElsewhere(journal, id, { name, marker, before: markers.get(name) });
+      const guard = await changedElsewhere(journal, id, { name, marker, before });
       return guard === undefined ? planned : { ...planned, guards: [...planned.guards, guard] };
     },
     files: to?.files,
