@@ -3,11 +3,13 @@ import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { sameComment } from "../resources/lifecycle/comparable";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
+import { isOverlappingScope, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
   isUnmanaged,
   type KeyedList,
+  keyOfEntry,
   type ListedEntry,
   readEntry,
   readVip,
@@ -384,7 +386,7 @@ export class Comparison {
       const text = textOfEntry(row);
       const key = keys?.get(row) ?? keyOfRow(row);
       if (isIgnored("entry", key, text)) continue;
-      if (row.list === "allow" && this.#isDenied(keyOfRow(row))) this.#sayContradicted(row);
+      if (row.list === "allow" && this.#isDenied(row)) this.#sayContradicted(row);
       const entry = readEntry(key, text);
       const subject =
         entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
@@ -397,11 +399,17 @@ export class Comparison {
     return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
   }
 
-  #isDenied(key: string): boolean {
-    return this.#desired.lists.some(({ kind, declared }) => {
-      const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
-      return text !== undefined && readEntry(key, text)?.list === "deny";
-    });
+  /** Whether the value of an allow is declared as a deny, of a scope that overlaps with its own. */
+  #isDenied({ value, entry_type: entryType, verdict_scope: scope }: AllowDenyEntryRow): boolean {
+    const keys = KNOWN_VERDICT_SCOPES.filter((one) => isOverlappingScope(one, scope)).map((verdictScope) =>
+      keyOfEntry({ value, entryType, verdictScope }),
+    );
+    return this.#desired.lists.some(({ kind, declared }) =>
+      keys.some((key) => {
+        const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
+        return text !== undefined && readEntry(key, text)?.list === "deny";
+      }),
+    );
   }
 
   /** A service may hold one value on both lists: then what is declared is there, and contradicted all the same. */

@@ -18,7 +18,9 @@ import { declarableEntry } from "./declarable";
 import { nameOfEntry } from "./entry-name";
 import {
   type AllowDenyEntryState,
+  assertNoConflict,
   clearOtherList,
+  conflictingAllow,
   declaredEntry,
   differenceOf,
   duplicatesOf,
@@ -60,6 +62,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       changeOf("verdictScope", state.verdictScope, inputs.verdictScope),
       changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
       changeOf("acceptRisk", comparableComment(state.acceptRisk), comparableComment(inputs.acceptRisk)),
+      // Nobody declares a conflict: while there is one, each run looks whether it is still there.
+      changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
@@ -132,7 +136,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }));
   },
 
-  async read(id, state, { tenant, confirmTenant }) {
+  async read(id, state, context) {
+    const { tenant, confirmTenant } = context;
     const query = { ...state, id: state.entryId ?? id };
     const row = await tenant.findEntrySurely(query);
     await confirmTenant("entries");
@@ -140,6 +145,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // A row that contradicts the entry on the other list is shown as what it is: somebody moved the value.
     const shown = (await contradicting(row, state, tenant)) ?? row;
     const fresh = stateOf(id, shown, state);
+    const conflict = await conflictingAllow(fresh, context);
     const { list, value, verdictScope, comment, acceptRisk } = fresh;
     const inputs = {
       list,
@@ -148,7 +154,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       ...(comment === undefined ? {} : { comment }),
       ...(acceptRisk === undefined ? {} : { acceptRisk }),
     };
-    return { id: resourceId(shown), state: fresh, inputs };
+    const found = conflict === undefined ? fresh : { ...fresh, conflict: describeEntry(conflict) };
+    return { id: resourceId(shown), state: found, inputs };
   },
 
   async update(id, state, inputs, context) {
@@ -164,6 +171,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isOthers) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
+    await assertNoConflict(inputs, context, (row) => row.id === entryId);
     const query = { ...state, id: entryId };
     const isMove = change.list !== undefined;
     let again = await tenant.findEntrySurely(query);
@@ -176,7 +184,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         const difference = differenceOf(row, inputs);
         const sent = there === undefined ? { ...change, ...difference } : difference;
         const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
-        if (isMove) await clearOtherList(inputs, context, true);
+        if (isMove) await clearOtherList({ ...inputs, formerScope: verdictScope }, context, true);
         return stateOf(id, done, inputs);
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
@@ -238,6 +246,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
             (now) => now?.id !== entryId,
           );
     if (other === undefined) {
+      const left = await tenant.entriesOfValue(query);
+      sayLeftRows(state, left, { ...context, isLeft: (one) => one.list !== state.list && isOwn(one) });
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
@@ -278,9 +288,10 @@ async function rowOn(
   return rows.find((row) => row.list === list && (row.verdict_scope ?? entry.verdictScope) === scope);
 }
 
-/** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
+/** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
   return (
+    state.conflict === undefined &&
     state.list === inputs.list &&
     state.verdictScope === inputs.verdictScope &&
     comparableComment(state.comment) === comparableComment(inputs.comment)

@@ -1,5 +1,5 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, isOverlappingScope, LISTS, type List } from "../../settings/assumptions";
 import { dangerRank } from "../../settings/danger";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
@@ -21,7 +21,15 @@ import { AttemptAll } from "./attempt-all";
 import { sameListText } from "./comparable";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
-import { clearOtherList, declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
+import {
+  assertNoConflict,
+  clearOtherList,
+  declaredEntry,
+  ensureEntry,
+  heldAs,
+  keyOf,
+  takeOver,
+} from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
@@ -56,6 +64,8 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   ids: () => [],
 
   warnOfRemoval: () => [],
+
+  conflicts,
 
   observe,
 
@@ -165,15 +175,20 @@ class EntryWork {
   async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
     const context = this.#context;
     const known = this.#known.get(key);
+    // What is not declared is removed by an exclusive list once a refresh has shown it.
+    const isExclusive = this.#inputs.mode === "exclusive";
+    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
     if (known === undefined) {
       const row = await this.#rowThatGoes(entry);
       if (row !== undefined) {
+        await assertNoConflict(entry, context, leaves);
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
         if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
       }
     } else {
+      await assertNoConflict(entry, context, leaves);
       const rows = await this.#rowsLike(entry);
       const own = rows.find((row) => row.list === known.list);
       const wanted = rows.find((row) => row.list === entry.list);
@@ -186,13 +201,14 @@ class EntryWork {
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) {
-        if (row.list !== entry.list) await this.#clearOtherList(entry);
+        const isMoved = row.list !== entry.list;
+        // Beside a deny that stays where it is, an allow is nobody's to remove.
+        if (isMoved) await this.#clearOtherList(entry);
+        else if (entry.list === "deny")
+          await clearOtherList(entry, context, this.#inputs.adopt ?? false, leaves);
         return;
       }
     }
-    // What is not declared is removed by an exclusive list once a refresh has shown it.
-    const isExclusive = this.#inputs.mode === "exclusive";
-    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
   }
 
@@ -401,6 +417,21 @@ async function observe(
   const found = [...match.found].map(([key, row]) => [key, textOfFound(key, known[key] ?? "", row)] as const);
   const others = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+}
+
+/** The allows beside what is known that conflict with a deny that is: of the same value, and of a scope that overlaps. */
+function conflicts(known: KeyedList, others: KeyedList): readonly string[] {
+  const allowed = entriesOf(others).filter(([, { list }]) => list === "allow");
+  if (allowed.length === 0) return [];
+  const denied = Map.groupBy(
+    entriesOf(known).filter(([, { list }]) => list === "deny"),
+    ([, entry]) => naturalKeyOf(entry),
+  );
+  return allowed.flatMap(([key, entry]) => {
+    const beside = denied.get(naturalKeyOf(entry)) ?? [];
+    const isConflict = beside.some(([, deny]) => isOverlappingScope(deny.verdictScope, entry.verdictScope));
+    return isConflict ? [key] : [];
+  });
 }
 
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {

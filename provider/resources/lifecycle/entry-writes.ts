@@ -3,6 +3,7 @@ import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import {
   DEFAULT_VERDICT_SCOPE,
   type EntryType,
+  isOverlappingScope,
   KNOWN_VERDICT_SCOPES,
   LISTS,
   type List,
@@ -31,6 +32,8 @@ export interface AllowDenyEntryState {
   readonly comment?: string;
   /** Why the risk is accepted. Only the state has it; the service is never told. */
   readonly acceptRisk?: string;
+  /** An allow that conflicts with this deny, as the last refresh found it. A run fails while it is there. */
+  readonly conflict?: string;
   /** The service's id where it is not the resource's own, which can't change in an update. */
   readonly entryId?: string;
   readonly createdAt?: string;
@@ -42,6 +45,7 @@ export interface AllowDenyEntryState {
  * asked.
  *
  * @param leaves whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
+ * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
@@ -49,7 +53,7 @@ export async function ensureEntry(
   leaves?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
-    const row = await ensured(inputs, context);
+    const row = await ensured(inputs, context, leaves);
     const isMeant = inputs.adopt || context.isManaged?.(entryKey(inputs)) === true;
     await clearOtherList(inputs, context, isMeant, leaves);
     return row;
@@ -62,12 +66,13 @@ export async function ensureEntry(
  * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
  * which only one was moved. What another resource declares or manages stays.
  *
+ * @param entry with the scope from which it was moved, where that was another one: rows of that one go too.
  * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
  * @param leaves as of {@link ensureEntry}.
  * @throws {AlreadyExistsError} when there are some and they may not be removed.
  */
 export async function clearOtherList(
-  entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
+  entry: Placed & { readonly formerScope?: string },
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
   isMeant: boolean,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
@@ -78,7 +83,7 @@ export async function clearOtherList(
     !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
     !leaves(row);
   const isOfScope = (row: AllowDenyEntryRow): boolean =>
-    (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope;
+    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
   sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isOfScope(row) });
   const others = rows.filter(
     (row) =>
@@ -97,6 +102,55 @@ export async function clearOtherList(
   await removeRows(others, entry, tenant);
   say(
     `Removed ${others.length === 1 ? "a duplicate" : `${others.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${others.map(describeEntry).join(" | ")}`,
+  );
+}
+
+type Placed = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
+
+/**
+ * The allow of another scope that conflicts with a deny of the same value, where this program neither declares nor manages it. The reference
+ * (section "Allow/deny list") doesn't say which of the two decides.
+ *
+ * @param leaves as of {@link ensureEntry}.
+ */
+export async function conflictingAllow(
+  entry: Placed,
+  { tenant, isDeclared, isManaged, isHeldElsewhere }: Context,
+  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
+): Promise<AllowDenyEntryRow | undefined> {
+  if (entry.list !== "deny") return undefined;
+  const rows = await tenant.entriesOfValue(entry);
+  return rows.find(
+    (row) =>
+      row.list === "allow" &&
+      row.verdict_scope !== undefined &&
+      row.verdict_scope !== entry.verdictScope &&
+      isOverlappingScope(row.verdict_scope, entry.verdictScope) &&
+      !isDeclared(keyOf(row, entry)) &&
+      isManaged?.(keyOf(row, entry)) !== true &&
+      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+      !leaves(row),
+  );
+}
+
+/**
+ * Keeps a deny from being reported as done beside an allow of another scope.
+ *
+ * @param leaves as of {@link ensureEntry}.
+ * @throws {AlreadyExistsError} that names the allow.
+ */
+export async function assertNoConflict(
+  entry: Placed,
+  context: Context,
+  leaves?: (row: AllowDenyEntryRow) => boolean,
+): Promise<void> {
+  const allow = await conflictingAllow(entry, context, leaves);
+  if (allow !== undefined) throw conflictOf(entry, allow);
+}
+
+function conflictOf(entry: Placed, allow: AllowDenyEntryRow): AlreadyExistsError {
+  return new AlreadyExistsError(
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it in another, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with \`--refresh\`.`,
   );
 }
 
@@ -139,9 +193,18 @@ export function heldAs(entry: {
   return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
-async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
+async function ensured(
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+  leaves?: (row: AllowDenyEntryRow) => boolean,
+): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const found = await tenant.findEntry(inputs);
+  const conflict = await conflictingAllow(inputs, context, leaves);
+  // One that adopts takes over the allow, whether or not the service would hold both.
+  if (conflict !== undefined && inputs.adopt && found === undefined)
+    return await adopt(conflict, inputs, context);
+  if (conflict !== undefined) throw conflictOf(inputs, conflict);
   if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
   let created: CreatedEntry;
   try {

@@ -103,8 +103,8 @@ export interface Context {
   /** Whether the program that runs declares what has this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
-   * While something is made: whether a resource of this process is what has this key, by the state. Then what is made is a
-   * replacement of it by itself, be it before the deletion or after.
+   * While something is created or updated: whether a resource of this process is what has this key, by the state. Then what is
+   * created replaces it, before its deletion or after.
    */
   readonly isManaged?: (key: string) => boolean;
   /** While a list is deleted: the one that the program declares in its place, by the same name. */

@@ -57,6 +57,8 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly ids: (content: KeyedList) => readonly string[];
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
+  /** The keys of what is beside a list's own content and contradicts it. A run fails while it is there. */
+  readonly conflicts: (known: KeyedList, others: KeyedList) => readonly string[];
   /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
   /** The ids that {@link lookUp} takes, as a message tells them. */
@@ -111,7 +113,7 @@ export interface Failure {
 
 type State = Readonly<Record<string, unknown>>;
 
-/** Says in state that the last run did only a part, so that the engine's inputs are not what is there. */
+/** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
 
 /** What all whole lists do; a kind of list adds how it is read and written. */
@@ -239,6 +241,17 @@ export function listLifecycle<Inputs extends ListInputs>(
       const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
       const content = sortedByKey({ ...known, ...Object.fromEntries(unmanaged) });
       const fresh = { ...state, [kind.property]: content };
+      const conflicts = resource.conflicts(
+        known,
+        inputs.mode === "exclusive" ? {} : notIgnored(others, inputs),
+      );
+      if (conflicts.length > 0) {
+        const names = conflicts.map((key) => kind.describe(key, others[key] ?? ""));
+        context.say(
+          `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. The next \`up\` fails until that is removed.`,
+        );
+        return { id, state: { ...fresh, [INCOMPLETE]: true }, inputs: { ...fresh } };
+      }
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
       return isAsBefore ? { id, state: fresh } : { id, state: fresh, inputs: { ...fresh } };

@@ -57,6 +57,8 @@ export const vipList = listLifecycle<VipListInputs>({
     `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${mode === "exclusive" ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
   ],
 
+  conflicts: () => [],
+
   observe,
 
   importIds: "vip-list",
