@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ON_DELETE } from "../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
-import { LIST_MODES } from "../settings/list-arguments";
+import { LIST_MODES } from "../settings/list-mode";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
 import { daysOfTerm, parseTerm } from "../settings/term";

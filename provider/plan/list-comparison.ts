@@ -14,7 +14,8 @@ import {
   textOfEntry,
   textOfVip,
 } from "../settings/keyed-list";
-import { ignoring, judge, removals } from "../settings/list-arguments";
+import { ignoring, judge, pruning, removals } from "../settings/list-arguments";
+import { prunesAny } from "../settings/list-mode";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
@@ -53,7 +54,7 @@ export class Comparison {
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
-  /** Those that an exclusive list would remove, once a refresh has shown them. */
+  /** Those that a list would prune, once a refresh has shown them. */
   readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
@@ -352,16 +353,16 @@ export class Comparison {
     return { content, rows };
   }
 
-  /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
+  /** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
   #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     list: DesiredList,
     othersOf: () => ReadonlyMap<string, Row>,
     textOf: (row: Row) => string,
   ): (readonly [key: string, row: Row])[] {
     const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
-      if (options["mode"] !== "exclusive") return [];
-      const isIgnored = ignoring(kindOf(list), options);
-      return [...othersOf()].filter(([key, row]) => !isIgnored(key, textOf(row)));
+      if (!prunesAny(options["mode"])) return [];
+      const isPruned = pruning(kindOf(list), options);
+      return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
     };
     // A run removes what a refresh has shown, and that goes by what the state says of the list.
     const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);

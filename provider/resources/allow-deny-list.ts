@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
+import type { ListMode } from "../settings/list-mode";
 import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
@@ -66,7 +67,7 @@ export class AllowDenyList extends pulumi.CustomResource {
    */
   declare readonly entries: pulumi.Output<Record<string, string>>;
   /** The mode as it stands. */
-  declare readonly mode: pulumi.Output<"additive" | "exclusive" | undefined>;
+  declare readonly mode: pulumi.Output<ListMode | undefined>;
   /** Where it is: the service's host, and the explicit provider's name where there is one. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 

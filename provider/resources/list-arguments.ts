@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidArgumentError } from "../client/errors";
 import { keyedContent, type ListKind } from "../settings/list-arguments";
+import type { ListMode } from "../settings/list-mode";
 import { excerpt } from "../settings/text";
 import { namesElement } from "./ignored-changes";
 
@@ -11,7 +12,7 @@ export interface ListArgs {
    * the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh,
    * and the next `up` removes it.
    */
-  readonly mode?: pulumi.Input<"additive" | "exclusive"> | undefined;
+  readonly mode?: pulumi.Input<ListMode> | undefined;
   /**
    * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`,
    * `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.

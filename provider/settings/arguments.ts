@@ -241,7 +241,8 @@ function missingOr(input: unknown, wanted: string): string {
     : `must be ${wanted}, not ${quote(input)}`;
 }
 
-function oneOf(values: readonly string[]): string {
+/** The values to choose from, for a message. */
+export function oneOf(values: readonly string[]): string {
   return values.map((value) => `"${value}"`).join(" or ");
 }
 

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ENTITY_TYPES } from "../../resources/functions/definitions";
 import { ON_DELETE } from "../../settings/arguments";
 import { ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "../../settings/assumptions";
-import { LIST_MODES } from "../../settings/list-arguments";
+import { LIST_MODES } from "../../settings/list-mode";
 import { type Words, wordsOf } from "./words";
 
 /** Where the types of the package are, and what a token starts with. */

@@ -14,6 +14,7 @@ import {
   textOfEntry,
 } from "../../settings/keyed-list";
 import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { prunes } from "../../settings/list-mode";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
@@ -190,9 +191,9 @@ class EntryWork {
         return;
       }
     }
-    // What is not declared is removed by an exclusive list once a refresh has shown it.
-    const isExclusive = this.#inputs.mode === "exclusive";
-    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
+    // What this list prunes is removed once a refresh has shown it.
+    const leaves = (row: AllowDenyEntryRow): boolean =>
+      prunes(this.#inputs.mode, row.list) || this.#isIgnored(row);
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
   }
 

@@ -5,13 +5,13 @@ import { type EmailSecurityError, withCode } from "../../settings/email-security
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
 import {
   checkList,
-  ignoring,
   judge,
   type ListKind,
-  type ListMode,
+  pruning,
   readPatterns,
   removals,
 } from "../../settings/list-arguments";
+import { type ListMode, prunes, prunesAny } from "../../settings/list-mode";
 import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
 import { printable, quote } from "../../settings/text";
@@ -157,13 +157,17 @@ export function listLifecycle<Inputs extends ListInputs>(
         has: (key) => thingOf(resource.keyOfDeclared(key))?.key === key,
         refusals: (held) => refusalsOf(held, inputs),
       };
-      if (inputs.mode !== "exclusive") return declaration;
+      const { mode } = inputs;
+      if (mode === undefined || !prunesAny(mode)) return declaration;
       const ignored = readPatterns(inputs.ignore);
       return {
         ...declaration,
+        mode,
         removesOthers: ignored.length === 0,
         wouldRemove: ({ target }) =>
-          resource.holds(target) && !ignored.some((pattern) => pattern.matches(target)),
+          resource.holds(target) &&
+          prunes(mode, target.list) &&
+          !ignored.some((pattern) => pattern.matches(target)),
       };
     },
 
@@ -235,7 +239,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const { known, others } = await resource.observe(before, context, { sure: true });
       await context.confirmTenant(resource.list);
       const inputs = state as ListInputs;
-      const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
+      const shown = prunable(others, inputs);
       const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
       const content = sortedByKey({ ...known, ...Object.fromEntries(unmanaged) });
       const fresh = { ...state, [kind.property]: content };
@@ -372,7 +376,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       for (const [other, text] of Object.entries(others ?? {})) content[other] ??= text;
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
-    if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
+    if (prunesAny(inputs.mode)) await reportOthers({ ...known, ...declared }, inputs, context);
     const state = stateOf(inputs, sortedByKey(content));
     return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
@@ -426,7 +430,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       return;
     }
     const { others } = observed;
-    const left = notIgnored(others, inputs);
+    const left = prunable(others, inputs);
     const found = Object.entries(left);
     if (found.length === 0) return;
     const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
@@ -441,9 +445,9 @@ export function listLifecycle<Inputs extends ListInputs>(
     );
   }
 
-  function notIgnored(content: KeyedList, inputs: ListInputs): KeyedList {
-    const isIgnored = ignoring(kind, inputs);
-    return Object.fromEntries(Object.entries(content).filter(([key, text]) => !isIgnored(key, text)));
+  function prunable(content: KeyedList, inputs: ListInputs): KeyedList {
+    const isPruned = pruning(kind, inputs);
+    return Object.fromEntries(Object.entries(content).filter(([key, text]) => isPruned(key, text)));
   }
 
   function stateOf(inputs: Inputs, content: KeyedList): State {
