@@ -15,7 +15,7 @@ import {
   textOfVip,
 } from "../settings/keyed-list";
 import { ignoring, judge, pruning, removals } from "../settings/list-arguments";
-import { prunesAny } from "../settings/list-mode";
+import { prunes, prunesAny } from "../settings/list-mode";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
@@ -244,7 +244,7 @@ export class Comparison {
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
             ? "no longer declared"
-            : "not declared, and the list is exclusive";
+            : `not declared, and the list is ${list.options["mode"]}`;
       this.#removal(list, key, row, why, expired);
     }
   }
@@ -257,16 +257,19 @@ export class Comparison {
     });
   }
 
-  /** What an exclusive list leaves for now. */
+  /** What a list that prunes leaves for now. */
   #sayLater(list: DesiredList): void {
     const left = [...this.#later].filter((row) => !this.#accounted.has(row));
     this.#later.clear();
     if (left.length === 0) return;
-    const what = left.length === 1 ? "1 is" : `${left.length} are`;
+    const mode = list.options["mode"];
+    const noun =
+      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${left.length === 1 ? "allow" : "allows"}`;
+    const what = `${left.length}${noun} ${left.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
       level: "warning",
-      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
     });
   }
 
@@ -320,11 +323,16 @@ export class Comparison {
   #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
     const known = list.known ?? {};
     const match = new EntryMatch(known, this.#keyed);
-    const rows = new Map(match.found);
+    const rows = new Map<string, AllowDenyEntryRow>();
     const content: Record<string, string> = {};
+    const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
     for (const [key, row] of match.found) {
       const text = textOfEntry(row);
-      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
+      const isOther = isUnmanaged(known[key] ?? "");
+      // Somebody moved it to a list that isn't pruned.
+      if (isOther && !isPruned(key, text)) continue;
+      content[key] = isOther ? asUnmanaged(text) : text;
+      rows.set(key, row);
     }
     for (const [key, row] of this.#unmanagedOf(list, () => match.others(), textOfEntry)) {
       content[key] = asUnmanaged(textOfEntry(row));

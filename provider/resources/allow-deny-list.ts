@@ -42,6 +42,13 @@ export interface AllowDenyListArgs extends ListArgs {
     | Readonly<Record<string, pulumi.Input<AllowDenyListEntryArgs | string>>>
   >;
   /**
+   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
+   * the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up`
+   * removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else
+   * the tenant holds shows at a refresh, and the next `up` removes it.
+   */
+  readonly mode?: pulumi.Input<ListMode> | undefined;
+  /**
    * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each
    * such entry is then an error that names it. One with the same arguments is taken over in any case.
    */

@@ -30,7 +30,15 @@ import {
   textOfEntry,
   textOfVip,
 } from "./keyed-list";
-import { LIST_MODES, type ListMode, prunes, prunesAny } from "./list-mode";
+import {
+  explainVipMode,
+  LIST_MODES,
+  type ListMode,
+  prunes,
+  prunesAny,
+  VIP_LIST_MODES,
+  type VipListMode,
+} from "./list-mode";
 import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
@@ -55,6 +63,7 @@ export interface AllowDenyListInputs extends ListOptions {
 
 /** The complete arguments of a whole VIP list. */
 export interface VipListInputs extends ListOptions {
+  readonly mode?: VipListMode;
   readonly members: KeyedList;
   readonly onDelete?: (typeof ON_DELETE)[number];
 }
@@ -73,15 +82,7 @@ const wholeNumber = z
   .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 const listOptions = {
-  mode: z
-    .enum(LIST_MODES, {
-      error: (issue) => `must be ${oneOf(LIST_MODES)}, not ${quote(issue.input)}`,
-    })
-    .describe("What becomes of the rest: additive leaves it alone, exclusive removes what is not declared.")
-    .optional(),
-  ignore: patterns
-    .describe("What is never touched, in exclusive mode too, unless it is declared.")
-    .optional(),
+  ignore: patterns.describe("What is never touched, whatever the mode, unless it is declared.").optional(),
   protect: patterns
     .describe("What must be declared: each pattern by at least one, and none that it names may go.")
     .optional(),
@@ -103,6 +104,12 @@ const content = z.unknown().optional();
 /** The arguments of a whole allow/deny list (reference, section Allow/deny list). */
 export const allowDenyListArguments = z.strictObject({
   entries: content.describe("The entries, as an array or keyed by value."),
+  mode: z
+    .enum(LIST_MODES, { error: (issue) => `must be ${oneOf(LIST_MODES)}, not ${quote(issue.input)}` })
+    .describe(
+      "What becomes of the rest: additive leaves it alone, exclusive-allows removes allow entries that are not declared, exclusive removes all that is not declared.",
+    )
+    .optional(),
   ...listOptions,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
@@ -113,6 +120,12 @@ export const allowDenyListArguments = z.strictObject({
 /** The arguments of a whole VIP list (reference, section VIP employees). */
 export const vipListArguments = z.strictObject({
   members: content.describe("The members, as an array or keyed by mailbox."),
+  mode: z
+    .enum(VIP_LIST_MODES, {
+      error: ({ input }) => explainVipMode(input) ?? `must be ${oneOf(VIP_LIST_MODES)}, not ${quote(input)}`,
+    })
+    .describe("What becomes of the rest: additive leaves it alone, exclusive removes what is not declared.")
+    .optional(),
   ...listOptions,
   onDelete: z
     .enum(ON_DELETE, {

@@ -141,7 +141,7 @@ export interface Declaration {
   readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
   /** Of a list that prunes: its mode. */
   readonly mode?: ListMode;
-  /** Whether this is an exclusive list that ignores nothing: it removes all that it doesn't declare. */
+  /** Whether this is a list that prunes and ignores nothing: it removes all that its mode prunes and it doesn't declare. */
   readonly removesOthers?: boolean;
   /** Whether a list that prunes would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;

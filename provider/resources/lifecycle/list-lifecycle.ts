@@ -238,10 +238,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const before = contentOf(state);
       const { known, others } = await resource.observe(before, context, { sure: true });
       await context.confirmTenant(resource.list);
-      const inputs = state as ListInputs;
-      const shown = prunable(others, inputs);
-      const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
-      const content = sortedByKey({ ...known, ...Object.fromEntries(unmanaged) });
+      const content = sortedByKey(withShown(known, others, state as ListInputs));
       const fresh = { ...state, [kind.property]: content };
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
@@ -443,6 +440,17 @@ export function listLifecycle<Inputs extends ListInputs>(
     context.say(
       `Left alone: ${counted(found.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
     );
+  }
+
+  /**
+   * The known content with what the list prunes. An entry that was shown before and has moved to a list which isn't pruned
+   * is left out: the run would not remove it.
+   */
+  function withShown(known: KeyedList, others: KeyedList, inputs: ListInputs): KeyedList {
+    const isPruned = pruning(kind, inputs);
+    const kept = Object.entries(known).filter(([key, text]) => !isUnmanaged(text) || isPruned(key, text));
+    const shown = Object.entries(prunable(others, inputs)).map(([key, text]) => [key, asUnmanaged(text)]);
+    return Object.fromEntries([...kept, ...shown]);
   }
 
   function prunable(content: KeyedList, inputs: ListInputs): KeyedList {

@@ -1,13 +1,20 @@
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isLooserMode, LIST_MODES, prunes, prunesAny } from "../../../provider/settings/list-mode";
+import {
+  explainVipMode,
+  isLooserMode,
+  LIST_MODES,
+  prunes,
+  prunesAny,
+} from "../../../provider/settings/list-mode";
 
 const LISTS = ["allow", "deny", undefined];
 const PROVIDER = join(__dirname, "../../../provider");
 
 it.each([
   ["additive", []],
+  ["exclusive-allows", ["allow"]],
   ["exclusive", LISTS],
   [undefined, []],
   ["strict", []],
@@ -20,6 +27,14 @@ it("orders the modes from the loosest to the strictest", () => {
   for (const [at, mode] of LIST_MODES.entries()) {
     expect(LIST_MODES.filter((other) => isLooserMode(mode, other))).toEqual(LIST_MODES.slice(at + 1));
   }
+});
+
+it("explains why VIPs can't have the mode of allows", () => {
+  expect(explainVipMode("exclusive-allows")).toBe(
+    'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+  );
+  for (const mode of ["additive", "exclusive", "strict", undefined])
+    expect(explainVipMode(mode)).toBeUndefined();
 });
 
 it("no other module knows which mode prunes", () => {
