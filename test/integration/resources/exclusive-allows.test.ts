@@ -107,6 +107,10 @@ describe("an allow entry that nobody declares", () => {
     tenant.trace();
     expect((await list.up(ARGUMENTS)).outcome).toBe("same");
     expect(tenant.writes()).toEqual([]);
+    const declared = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "allow" } };
+    expect((await list.up(declared)).reasons.join()).toContain(
+      "there is an entry already, with another list",
+    );
     expect(held(tenant)).toContain("deny clicked.example");
   });
 

@@ -114,6 +114,12 @@ it("leaves an allow that was shown and has become a deny", () => {
   ]);
 });
 
+it("does not turn a deny into a declared allow, although an allow of that value was shown", () => {
+  const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
+  const text = `${FILE}allow: [clicked.example]\n`;
+  expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).guards).toMatchObject([{ code: "exists" }]);
+});
+
 it("removes an allow beside the declared deny of the same value", () => {
   const plan = planOf([EVIL, ["allow", "evil.example"]], known({ "evil.example": "deny" }));
   expect(brief(plan)).toEqual([
