@@ -16,7 +16,8 @@ import {
   textOfEntry,
   textOfVip,
 } from "../settings/keyed-list";
-import { ignoring, judge, removals } from "../settings/list-arguments";
+import { ignoring, judge, pruning, removals } from "../settings/list-arguments";
+import { prunes, prunesAny } from "../settings/list-mode";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
@@ -55,7 +56,7 @@ export class Comparison {
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
-  /** Those that an exclusive list would remove, once a refresh has shown them. */
+  /** Those that a list would prune, once a refresh has shown them. */
   readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
@@ -245,7 +246,7 @@ export class Comparison {
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
             ? "no longer declared"
-            : "not declared, and the list is exclusive";
+            : `not declared, and the list is ${list.options["mode"]}`;
       this.#removal(list, key, row, why, expired);
     }
   }
@@ -258,16 +259,19 @@ export class Comparison {
     });
   }
 
-  /** What an exclusive list leaves for now. */
+  /** What a list that prunes leaves for now. */
   #sayLater(list: DesiredList): void {
     const left = [...this.#later].filter((row) => !this.#accounted.has(row));
     this.#later.clear();
     if (left.length === 0) return;
-    const what = left.length === 1 ? "1 is" : `${left.length} are`;
+    const mode = list.options["mode"];
+    const noun =
+      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${left.length === 1 ? "allow" : "allows"}`;
+    const what = `${left.length}${noun} ${left.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
       level: "warning",
-      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
     });
   }
 
@@ -321,11 +325,16 @@ export class Comparison {
   #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
     const known = list.known ?? {};
     const match = new EntryMatch(known, this.#keyed);
-    const rows = new Map(match.found);
+    const rows = new Map<string, AllowDenyEntryRow>();
     const content: Record<string, string> = {};
+    const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
     for (const [key, row] of match.found) {
       const text = textOfEntry(row);
-      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
+      const isOther = isUnmanaged(known[key] ?? "");
+      // Somebody moved it to a list that isn't pruned.
+      if (isOther && !isPruned(key, text)) continue;
+      content[key] = isOther ? asUnmanaged(text) : text;
+      rows.set(key, row);
     }
     for (const [key, row] of this.#unmanagedOf(list, () => match.others(), textOfEntry)) {
       content[key] = asUnmanaged(textOfEntry(row));
@@ -354,16 +363,16 @@ export class Comparison {
     return { content, rows };
   }
 
-  /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
+  /** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
   #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     list: DesiredList,
     othersOf: () => ReadonlyMap<string, Row>,
     textOf: (row: Row) => string,
   ): (readonly [key: string, row: Row])[] {
     const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
-      if (options["mode"] !== "exclusive") return [];
-      const isIgnored = ignoring(kindOf(list), options);
-      return [...othersOf()].filter(([key, row]) => !isIgnored(key, textOf(row)));
+      if (!prunesAny(options["mode"])) return [];
+      const isPruned = pruning(kindOf(list), options);
+      return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
     };
     // A run removes what a refresh has shown, and that goes by what the state says of the list.
     const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);

@@ -241,8 +241,10 @@ function missingOr(input: unknown, wanted: string): string {
     : `must be ${wanted}, not ${quote(input)}`;
 }
 
-function oneOf(values: readonly string[]): string {
-  return values.map((value) => `"${value}"`).join(" or ");
+/** The values to choose from, for a message. */
+export function oneOf(values: readonly string[]): string {
+  const quoted = values.map((value) => `"${value}"`);
+  return [...quoted.slice(0, -2), quoted.slice(-2).join(" or ")].join(", ");
 }
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {

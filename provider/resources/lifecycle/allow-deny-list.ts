@@ -14,6 +14,7 @@ import {
   textOfEntry,
 } from "../../settings/keyed-list";
 import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { prunes } from "../../settings/list-mode";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
@@ -175,9 +176,9 @@ class EntryWork {
   async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
     const context = this.#context;
     const known = this.#known.get(key);
-    // What is not declared is removed by an exclusive list once a refresh has shown it.
-    const isExclusive = this.#inputs.mode === "exclusive";
-    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
+    // What this list prunes is removed once a refresh has shown it.
+    const leaves = (row: AllowDenyEntryRow): boolean =>
+      prunes(this.#inputs.mode, row.list) || this.#isIgnored(row);
     if (known === undefined) {
       const row = await this.#rowThatGoes(entry);
       if (row !== undefined) {

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
+import type { ListMode } from "../../settings/list-mode";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
@@ -138,9 +139,11 @@ export interface Declaration {
   readonly has: (key: string) => boolean;
   /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
   readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
-  /** Whether this is an exclusive list that ignores nothing: it removes all that it doesn't declare. */
+  /** Of a list that prunes: its mode. */
+  readonly mode?: ListMode;
+  /** Whether this is a list that prunes and ignores nothing: it removes all that its mode prunes and it doesn't declare. */
   readonly removesOthers?: boolean;
-  /** Whether an exclusive list would remove what another resource declares. */
+  /** Whether a list that prunes would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;
 }
 

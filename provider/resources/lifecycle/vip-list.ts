@@ -10,6 +10,7 @@ import {
   textOfVip,
 } from "../../settings/keyed-list";
 import { MEMBERS, type VipListInputs } from "../../settings/list-arguments";
+import { prunes } from "../../settings/list-mode";
 import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { isAutomatic } from "../../tenant";
@@ -52,9 +53,9 @@ export const vipList = listLifecycle<VipListInputs>({
 
   ids: (content) => Object.keys(content).map(keyOfVip),
 
-  // An exclusive list can't keep anybody.
+  // A list that is pruned can't keep anybody.
   warnOfRemoval: (names, mode) => [
-    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${mode === "exclusive" ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
+    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${prunes(mode, undefined) ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
   ],
 
   conflicts: () => [],

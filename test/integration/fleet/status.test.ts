@@ -154,8 +154,9 @@ Ended, and still in the files (1):
 What to do next:
   To plan what brings 2 tenants to the files; nothing is changed yet:
     email-security rollout tenants.yaml --only globex hooli
-  A rollout removes what was added at 2 tenants only where the list is
-    exclusive. On an additive list, declare it or remove it in the console.
+  A rollout removes what was added at 2 tenants only where the list's mode is
+    \`exclusive\`, or \`exclusive-allows\` for allows. Elsewhere, declare it or
+    remove it in the console.
 `);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
 });
