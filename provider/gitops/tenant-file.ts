@@ -2,8 +2,8 @@ import type { DeclaredEntry, Declared as DeclaredInFile, Settings } from "../fil
 import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
-import { sameComment } from "../resources/lifecycle/comparable";
 import type { Declared } from "../resources/lifecycle/declarable";
+import { sameComment } from "../settings/comparable";
 import { prunes, prunesAny } from "../settings/list-mode";
 import {
   entriesSection,

@@ -1,9 +1,10 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { saidOf } from "../files/element-fields";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { sameComment } from "../resources/lifecycle/comparable";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
 import { isOverlappingScope, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { sameComment } from "../settings/comparable";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
@@ -213,9 +214,9 @@ export class Comparison {
   #said(list: DesiredList, key: string): Partial<BareChange> {
     const about = list.about.get(key);
     if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
-    const { ticket, owner, approvedBy, expires, place, overrides } = about;
+    const { place, overrides } = about;
     return {
-      ...withoutUndefined({ ticket, owner, approvedBy, expires }),
+      ...saidOf(about),
       place,
       ...(overrides.length === 0 ? {} : { overrides }),
     };

@@ -29,6 +29,7 @@ import {
   sortedByKey,
   textOfEntry,
   textOfVip,
+  type UnknownFields,
 } from "./keyed-list";
 import {
   explainVipMode,
@@ -44,7 +45,7 @@ import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
-import { printable, quote } from "./text";
+import { canonicalComment, printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 import { withoutUndefined } from "./without-undefined";
 
@@ -214,6 +215,7 @@ export const ENTRIES: ListKind = {
       if (refusal !== undefined) return [{ property: "", reason: refusal }];
       const entry = readEntry(key, raw);
       if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
+      if (entry.unknown !== undefined) return [{ property: "", reason: unknownFields(raw, entry.unknown) }];
       const { entryType: _inferred, ...rest } = entry;
       return readElementObject(rest);
     }
@@ -317,6 +319,12 @@ function notAnEntryText(raw: string): string {
   return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
 }
 
+function unknownFields(raw: string, unknown: UnknownFields): string {
+  const names = Object.keys(unknown).map((name) => quote(name));
+  const { length } = names;
+  return `is ${quote(raw)}, and ${names.join(", ")} ${length === 1 ? "is a field" : "are fields"} that this release doesn't know; take ${length === 1 ? "it" : "them"} out, or write { comment } if that is the comment`;
+}
+
 const memberArguments = vipEmployeeArguments.omit({ onDelete: true });
 
 /** The kind of the VIP list. */
@@ -326,8 +334,9 @@ export const MEMBERS: ListKind = {
   schema: vipListArguments,
   isKeyed: () => false,
   readElement(raw, key) {
-    const written =
-      typeof raw === "string" ? (key === undefined ? { email: raw } : { email: key, comment: raw }) : raw;
+    const read = typeof raw === "string" ? memberOf(raw, key) : raw;
+    if (Array.isArray(read)) return read;
+    const written: unknown = read;
     if (!isObject(written)) {
       return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
     }
@@ -341,10 +350,6 @@ export const MEMBERS: ListKind = {
     const { email, comment } = inputs;
     if (email === UNKNOWN) return UNKNOWN;
     const text = comment === UNKNOWN ? UNKNOWN : textOfVip({ comment: comment as string | undefined });
-    if (typeof text === "string" && isUnmanaged(text)) {
-      const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(text.slice(0, text.length - asDeclared(text).length).trim())}`;
-      return [{ property: "comment", reason }];
-    }
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),
@@ -360,6 +365,18 @@ export const MEMBERS: ListKind = {
   describe: (key) => key,
   clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
 };
+
+/** A member whose element is a text: a mailbox, or what a keyed list says of one. */
+function memberOf(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
+  if (key === undefined) return { email: raw };
+  if (isUnmanaged(raw)) {
+    const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - asDeclared(raw).length).trim())}`;
+    return [{ property: "comment", reason }];
+  }
+  const { comment, unknown } = readVip(key, raw);
+  if (unknown !== undefined) return [{ property: "", reason: unknownFields(raw, unknown) }];
+  return { email: key, comment: comment === canonicalComment(raw) ? raw : comment };
+}
 
 function placeOf(first: Placed, second: Placed): string {
   return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;

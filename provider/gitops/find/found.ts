@@ -1,3 +1,4 @@
+import type { TextFieldName } from "../../files/element-fields";
 import type { How } from "./matcher";
 import type { Wanted } from "./wanted";
 
@@ -11,15 +12,9 @@ export interface Line {
 }
 
 /** An entry as a file declares it, or declared it once. */
-export interface DeclaredThere extends Line {
+export interface DeclaredThere extends Line, Readonly<Partial<Record<TextFieldName, string>>> {
   /** Of a VIP: `vip`. */
   readonly list: string;
-  readonly comment?: string;
-  readonly ticket?: string;
-  readonly owner?: string;
-  readonly approvedBy?: string;
-  readonly expires?: string;
-  readonly acceptRisk?: string;
   /** The lines by which its file is included, the nearest first; empty where it stands in the tenant's own. */
   readonly includedAt: readonly Line[];
   /** The lines of included files that it takes the place of, the nearest first. */

@@ -5,15 +5,21 @@ import {
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
-import { canonicalValue, naturalKey } from "../../settings/entry-value";
+import { LISTS, type List } from "../../settings/assumptions";
+import {
+  declaredValues,
+  ENTRY_FIELDS,
+  isSentAlike,
+  valuesOf,
+  withArguments,
+} from "../../settings/entry-fields";
+import { naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue } from "../../tenant";
-import { comparable, comparableComment } from "./comparable";
 import { declarableEntry } from "./declarable";
 import { nameOfEntry } from "./entry-name";
 import {
@@ -36,7 +42,7 @@ import {
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
-import { type Context, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
@@ -51,17 +57,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   diff(state, inputs) {
     return [
-      changeOf(
-        "value",
-        comparable(state.value, canonicalValue),
-        comparable(inputs.value, canonicalValue),
-        true,
-      ),
-      changeOf("entryType", state.entryType, inputs.entryType, true),
-      changeOf("list", state.list, inputs.list),
-      changeOf("verdictScope", state.verdictScope, inputs.verdictScope),
-      changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
-      changeOf("acceptRisk", comparableComment(state.acceptRisk), comparableComment(inputs.acceptRisk)),
+      ...fieldChanges(ENTRY_FIELDS, state, inputs),
       // Nobody declares a conflict: while there is one, each run looks whether it is still there.
       changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
@@ -71,17 +67,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   foresee(inputs, before) {
-    if (before !== undefined && isUntouched(before.state, inputs)) return withArguments(before.state, inputs);
-    const { list, value, entryType, verdictScope, comment, acceptRisk } = inputs;
+    if (before !== undefined && isUntouched(before.state, inputs))
+      return withArguments(ENTRY_FIELDS, before.state, inputs);
     const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> =
       before?.state ?? { entryId: UNKNOWN, createdAt: UNKNOWN, createdBy: UNKNOWN };
     return withoutUndefined({
-      list,
-      value,
-      entryType,
-      verdictScope,
-      comment: comparableComment(comment) === undefined ? undefined : comment,
-      acceptRisk,
+      ...valuesOf(ENTRY_FIELDS, { ...inputs }),
       entryId,
       createdAt,
       createdBy,
@@ -146,14 +137,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const shown = (await contradicting(row, state, tenant)) ?? row;
     const fresh = stateOf(id, shown, state);
     const conflict = await conflictingAllow(fresh, context);
-    const { list, value, verdictScope, comment, acceptRisk } = fresh;
-    const inputs = {
-      list,
-      value,
-      ...(verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope }),
-      ...(comment === undefined ? {} : { comment }),
-      ...(acceptRisk === undefined ? {} : { acceptRisk }),
-    };
+    const inputs = declaredValues(ENTRY_FIELDS, { ...fresh });
     const found = conflict === undefined ? fresh : { ...fresh, conflict: describeEntry(conflict) };
     return { id: resourceId(shown), state: found, inputs };
   },
@@ -161,7 +145,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   async update(id, state, inputs, context) {
     const { tenant } = context;
     const { list, verdictScope, comment } = state;
-    if (isUntouched(state, inputs)) return withArguments(state, inputs);
+    if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
     const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
@@ -290,18 +274,5 @@ async function rowOn(
 
 /** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
-  return (
-    state.conflict === undefined &&
-    state.list === inputs.list &&
-    state.verdictScope === inputs.verdictScope &&
-    comparableComment(state.comment) === comparableComment(inputs.comment)
-  );
-}
-
-/** The state with the arguments that are not the service's. */
-function withArguments(
-  { acceptRisk: _before, ...state }: AllowDenyEntryState,
-  { value, acceptRisk }: AllowDenyEntryInputs,
-): AllowDenyEntryState {
-  return { ...state, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
+  return state.conflict === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
 }

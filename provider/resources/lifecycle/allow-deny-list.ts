@@ -1,5 +1,6 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, isOverlappingScope, LISTS, type List } from "../../settings/assumptions";
+import { sameListText } from "../../settings/comparable";
 import { dangerRank } from "../../settings/danger";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
@@ -19,7 +20,6 @@ import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
-import { sameListText } from "./comparable";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
 import {
@@ -461,7 +461,7 @@ function textOfFound(key: string, before: string, row: AllowDenyEntryRow): strin
   return sameListText(found, before) ? before : found;
 }
 
-/** The text of a row; the service is never told of a risk that was accepted, so that is taken from what is known. */
+/** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
 function textOfRow({ list, comment }: AllowDenyEntryRow, known: ListedEntry): string {
-  return textOfEntry({ list, comment, acceptRisk: list === known.list ? known.acceptRisk : undefined });
+  return textOfEntry({ ...(list === known.list ? known : {}), list, comment });
 }

@@ -8,11 +8,12 @@ import {
   LISTS,
   type List,
 } from "../../settings/assumptions";
+import { describeComment, sameComment } from "../../settings/comparable";
+import { changeBody, createBody, ENTRY_FIELDS, unsentValues, valuesOfRow } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
-import { canonicalComment, excerpt, harmless, printable, quote } from "../../settings/text";
+import { canonicalComment, excerpt, printable, quote } from "../../settings/text";
 import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
-import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
@@ -208,14 +209,9 @@ async function ensured(
   if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
   let created: CreatedEntry;
   try {
-    created = await tenant.createEntry({
-      list: inputs.list,
-      entry_type: inputs.entryType,
-      // Another spelling would be another row where the service compares values literally.
-      value: canonicalValue(inputs.value),
-      verdict_scope: inputs.verdictScope,
-      ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
-    });
+    created = await tenant.createEntry(
+      createBody(ENTRY_FIELDS, { ...inputs }) as unknown as Parameters<Tenant["createEntry"]>[0],
+    );
   } catch (error) {
     const found = error instanceof ConflictError ? await colliding(inputs, context) : undefined;
     if (found === undefined) throw error;
@@ -460,13 +456,7 @@ export function differenceOf(
   held: Pick<AllowDenyEntryRow, "list" | "verdict_scope" | "comment">,
   inputs: AllowDenyEntryInputs,
 ): EntryChange {
-  // A service that does not tell the scope can't be compared with.
-  const sameScope = (held.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope;
-  return {
-    ...(held.list === inputs.list ? {} : { list: inputs.list }),
-    ...(sameScope ? {} : { verdict_scope: inputs.verdictScope }),
-    ...(sameComment(held.comment, inputs.comment) ? {} : { comment: inputs.comment ?? "" }),
-  };
+  return changeBody(ENTRY_FIELDS, held, { ...inputs }) as EntryChange;
 }
 
 /** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
@@ -481,30 +471,19 @@ export function resourceId(row: AllowDenyEntryRow): string {
 export function stateOf(
   id: string,
   row: AllowDenyEntryRow,
-  written: {
-    readonly value: string;
-    readonly entryType: EntryType;
-    readonly list: List;
-    readonly verdictScope?: string;
-    readonly comment?: string;
-    readonly acceptRisk?: string;
-  },
+  written: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
 ): AllowDenyEntryState {
-  const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
-  const comment = sameComment(row.comment, written.comment) ? written.comment : harmless(row.comment ?? "");
+  // What was accepted on one list is not accepted on the other.
+  const own = row.list === written.list ? { ...written } : {};
   return {
-    list: printable(row.list) as List,
-    value: sameValue ? written.value : printable(row.value),
-    entryType: printable(row.entry_type) as EntryType,
-    verdictScope: printable(row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE),
-    ...(canonicalComment(comment) === "" ? {} : { comment: comment ?? "" }),
+    ...(valuesOfRow(ENTRY_FIELDS, row, { verdictScope: DEFAULT_VERDICT_SCOPE, ...written }) as Pick<
+      AllowDenyEntryState,
+      "list" | "value" | "entryType" | "verdictScope"
+    >),
     ...(row.id === id ? {} : { entryId: row.id }),
     ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
     ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
-    // What was accepted on one list is not accepted on the other.
-    ...(row.list === written.list && written.acceptRisk !== undefined
-      ? { acceptRisk: written.acceptRisk }
-      : {}),
+    ...unsentValues(ENTRY_FIELDS, own),
   };
 }
 

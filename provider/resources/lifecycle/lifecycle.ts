@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
+import { differingFields, type Field } from "../../settings/entry-fields";
 import type { ListMode } from "../../settings/list-mode";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
@@ -226,6 +227,19 @@ export function changeOf(
   if (before === after) return undefined;
   const kind = before === undefined ? "add" : after === undefined ? "delete" : "update";
   return { property, kind, replace };
+}
+
+/** The changes between a state and arguments, field by field. */
+export function fieldChanges(
+  fields: Readonly<Record<string, Field>>,
+  state: object,
+  inputs: object,
+): readonly Change[] {
+  const [before, after] = [state, inputs] as Readonly<Record<string, unknown>>[];
+  return differingFields(fields, before ?? {}, after ?? {}).flatMap((name) => {
+    const { change, comparable = (value) => value } = fields[name] as Field;
+    return changeOf(name, comparable(before?.[name]), comparable(after?.[name]), change === "replace") ?? [];
+  });
 }
 
 export function isDefined<T>(value: T | undefined): value is T {

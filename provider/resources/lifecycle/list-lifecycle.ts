@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RawArguments } from "../../settings/arguments";
+import { sameListText } from "../../settings/comparable";
 import { cutByDanger } from "../../settings/danger";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
@@ -19,7 +20,6 @@ import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import type { OnlyRemoves } from "../reviewed-plan";
 import { NotTriedError } from "./attempt-all";
-import { sameListText } from "./comparable";
 import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {

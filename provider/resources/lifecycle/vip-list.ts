@@ -1,3 +1,4 @@
+import { sameComment, sameListText } from "../../settings/comparable";
 import { dangerRank } from "../../settings/danger";
 import { canonicalMailbox } from "../../settings/entry-value";
 import {
@@ -15,7 +16,6 @@ import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { isAutomatic } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
-import { sameComment, sameListText } from "./comparable";
 import { declarableVip } from "./declarable";
 import { VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
@@ -192,7 +192,8 @@ async function observe(
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     if (before === undefined) others.set(key, text);
     else {
-      const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+      const own = textOfVip({ ...readVip(key, before), comment: row.comment });
+      const found = isUnmanaged(before) ? asUnmanaged(text) : own;
       // As it was written, where the service changes no more than white space.
       there.set(key, sameListText(found, before) ? before : found);
     }

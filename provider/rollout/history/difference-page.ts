@@ -1,3 +1,4 @@
+import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { SIGNS, TENANT_STATES } from "../report/told-rollout";
 import { namesWords, sharedLines, whatWords } from "./change-words";
@@ -74,12 +75,10 @@ function changeLine(change: DeclaredChange): ToldLine {
 
 const NAMES: Readonly<Record<keyof DeclaredAs, string>> = {
   list: "list",
-  comment: "comment",
-  expires: "ends",
-  ticket: "ticket",
-  owner: "owner",
-  approvedBy: "approved by",
-  acceptRisk: "accepted",
+  ...(Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].label])) as Record<
+    TextFieldName,
+    string
+  >),
 };
 
 function shown(text: string | undefined): Words {
