@@ -25,7 +25,7 @@ const { Empty } = fromPulumi(
 const { Struct } = fromPulumi(
   "google-protobuf/google/protobuf/struct_pb",
 ) as typeof import("google-protobuf/google/protobuf/struct_pb.js");
-const { version } = fromPulumi("@pulumi/pulumi/version") as { readonly version: string };
+const { version } = fromPulumi("@pulumi/pulumi/package.json") as { readonly version: string };
 
 type Message<Name extends keyof typeof messages> = (typeof messages)[Name] extends new (
   ...args: never[]

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
@@ -19,6 +19,15 @@ export type Front = keyof typeof MODULES;
 
 export const FRONTS: readonly Front[] = ["dynamic", "native"];
 
+/** The internals of the SDK that this package uses, and what {@link Installation.hideInternals} calls them. */
+const HIDDEN = [
+  ["proto", "messages"],
+  ["version.js", "hidden-version.js"],
+  ["version.d.ts", "hidden-version.d.ts"],
+  ["runtime/debuggable.js", "runtime/hidden-debuggable.js"],
+  ["runtime/debuggable.d.ts", "runtime/hidden-debuggable.d.ts"],
+] as const;
+
 const KEY = "sandbox-acme-ci";
 const ENTRIES = entriesOf(30);
 const { [bad(7)]: _removed, ...REST } = ENTRIES;
@@ -36,6 +45,18 @@ export class Installation implements AsyncDisposable {
     const folder = await EmptyFolder.create();
     await install(folder.path, "npm", packed, { "@pulumi/pulumi": sdk });
     return new Installation(folder);
+  }
+
+  /** Gives the installed SDK other names for all that it doesn't document, as a later release may. */
+  async hideInternals(): Promise<void> {
+    const sdk = join(this.#folder.path, "node_modules", "@pulumi", "pulumi");
+    for (const [before, after] of HIDDEN) await rename(join(sdk, before), join(sdk, after));
+    for (const file of await readdir(sdk, { recursive: true })) {
+      if (file.startsWith("node_modules") || !/\.(js|d\.ts)$/.test(file)) continue;
+      const text = await readFile(join(sdk, file), "utf8");
+      const renamed = text.replace(/(["'](?:\.{1,2}\/)+)proto\//g, "$1messages/").replace(/\/(debuggable|version)(["'])/g, "/hidden-$1$2");
+      if (renamed !== text) await writeFile(join(sdk, file), renamed);
+    }
   }
 
   /** A stack over a front, from its first `up` to its end. */
