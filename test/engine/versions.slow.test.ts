@@ -40,6 +40,10 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fr
     await installation.live(front);
   });
 
+  it("has its patches of Pulumi's host in place", async () => {
+    expect(await installation.patchedMethods()).toHaveLength(3);
+  });
+
   it("rolls out", async () => {
     await installation.rollOut();
   });
@@ -55,6 +59,10 @@ describe("an SDK whose internals are gone", () => {
   beforeAll(async () => {
     installation = await Installation.of(pulumi.version, packed());
     await installation.hideInternals();
+  });
+
+  it("is patched nowhere", async () => {
+    expect(await installation.patchedMethods()).toEqual([]);
   });
 
   afterAll(async () => {
