@@ -23,8 +23,8 @@ import { type JournalOptions, withJournal } from "./journal-place";
 import { findRollout, JOURNAL, withKnownRollouts, withRollouts } from "./open-rollouts";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
-import { keepingCommands } from "./rollout-keeping";
 import type { RolloutOutput } from "./rollout-output";
+import { pruneCommand } from "./rollout-prune";
 import { skipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -211,7 +211,7 @@ export function rolloutCommand(): Command {
       },
     ),
   );
-  for (const one of [...historyCommands(), ...keepingCommands(), skipCommand()]) command.addCommand(one);
+  for (const one of [...historyCommands(), pruneCommand(), skipCommand()]) command.addCommand(one);
   return withHelp(command, {
     examples: [
       {
