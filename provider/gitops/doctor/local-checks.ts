@@ -23,9 +23,7 @@ import { isProjectReadable } from "./pulumi-project";
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
   { name: "package", look: lookAtPackage },
-  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient, fail) },
-  // No rollout fails for its telemetry.
-  { name: "telemetry", look: (patient) => lookAtPart("telemetry", patient, warn) },
+  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient) },
 ];
 
 /** The Pulumi CLI and where it keeps the state. */
@@ -53,16 +51,14 @@ function sdkVersion(): string {
 }
 
 /** That it is not there is no fault where nobody asks for it. */
-function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof fail): Observation {
+function lookAtPart(part: OptionalPart, { environment }: Patient): Observation {
   const { is, isAsked } = OPTIONAL_PARTS[part];
   const packages = packagesOf(part);
   const error = missing(part, packages);
   const listed = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(found);
-  return isAsked(environment)
-    ? faulty(found, error.message)
-    : skipped(`${found}; \`${installCommand(part)}\``);
+  return isAsked(environment) ? fail(found, error.message) : skipped(`${found}; \`${installCommand(part)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
