@@ -221,14 +221,14 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
         import type { Output } from "@pulumi/pulumi";
         import { AllowDenyEntry, type AllowDenyEntryArgs, type List, Provider, VipEmployee } from "${PACKAGE}";
         import { SettingsClient } from "${PACKAGE}/client";
-        import { ensureEngine } from "${PACKAGE}/engine";
+        import { requireEngine } from "${PACKAGE}/engine";
         import { startSandbox } from "${PACKAGE}/sandbox";
         const args: AllowDenyEntryArgs = { list: "deny", value: "acme-login.example" };
         const entry = new AllowDenyEntry("entry", args);
         export const list: Output<List> = entry.list;
         // @ts-expect-error: there are two lists, and nothing here is "any"
         new AllowDenyEntry("other", { list: "block", value: "acme-login.example" });
-        export { ensureEngine, Provider, SettingsClient, startSandbox, VipEmployee };
+        export { requireEngine, Provider, SettingsClient, startSandbox, VipEmployee };
       `,
     );
     const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--ignoreConfig"];
