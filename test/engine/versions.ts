@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { EmptyFolder, install, PACKAGE, type PackedPackage } from "../support/packed-package";
@@ -133,7 +133,7 @@ tenants:
 `,
     });
     await mkdir(join(folder, ".state"));
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "cli", "main.js");
     await promisify(execFile)(process.execPath, [command, "rollout", "--yes"], {
       cwd: folder,

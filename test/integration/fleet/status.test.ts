@@ -167,7 +167,6 @@ it("makes no journal where who only reads names one that is not there, and says 
     ["fleet", "status"],
     ["find", "evil.example", "--all"],
     ["why", "evil.example", "--tenant", "acme"],
-    ["rollout", "export", "all.jsonl"],
   ];
   const told = 'error: There is no rollouts\' journal at "no\\u{1b}where.db", and none was made: ';
   for (const verb of readers) {
