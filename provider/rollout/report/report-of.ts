@@ -1,3 +1,4 @@
+import { needsNewRollout } from "../advice";
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
@@ -46,6 +47,7 @@ export async function reportOf(
     advice: [
       ...(await adviceOn(journal, record, isHeld, commands)),
       ...(await adviceOnSkipping(journal, record, tenants, commands)),
+      ...adviceOnAbandoning(record, tenants, commands),
     ],
     digest,
     createdAt: iso(createdAtMs),
@@ -225,6 +227,17 @@ async function adviceOnSkipping(
       command: commands.endSkip(names, spec.source),
     },
   ];
+}
+
+/** A stopped rollout is in the way of a new one, which some failures need. */
+function adviceOnAbandoning(
+  { id, state }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+  commands: RolloutCommands,
+): readonly Advice[] {
+  if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error)))
+    return [];
+  return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.stop(id) }];
 }
 
 /** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */
