@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { counted } from "../plan/render/words";
-import type { RolloutsTold } from "../rollout/journal/rollouts-told";
+import type { RecentRollouts } from "../rollout/history/recent-rollouts";
 import { harmless, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { fitted } from "./fitted";
@@ -52,7 +52,7 @@ export function siteCommand(): Command {
 
 async function site(folder: string, options: Options): Promise<ExitCode> {
   const { SiteMaker } = await import("../fleet/site/make-site.js");
-  const { rolloutsTold } = await import("../rollout/journal/rollouts-told.js");
+  const { mergeRecentRollouts, recentRollouts } = await import("../rollout/history/recent-rollouts.js");
   // Before anybody is asked: a folder of others is refused.
   const maker = new SiteMaker(folder, options.targets, options.evidence ?? false);
   const [broken, ...others] = maker.brokenRuns;
@@ -64,15 +64,14 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
       ),
     );
   }
-  const { mergeRolloutsTold } = await import("../rollout/journal/merge-journals.js");
-  const rollouts: RolloutsTold[] = [];
+  const rollouts: RecentRollouts[] = [];
   const read = await readFleet(options, maker, async (database, whose) => {
-    rollouts.push(await rolloutsTold(database, whose));
+    rollouts.push(await recentRollouts(database, whose));
   });
   const { status } = read;
   const { files, bytes } = maker.write(
     status,
-    rollouts.length === 0 ? undefined : mergeRolloutsTold(rollouts),
+    rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts),
   );
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");

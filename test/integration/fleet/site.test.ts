@@ -166,10 +166,10 @@ it("tells of rollouts, wave by wave, and on a tenant's page of those that came t
   const foreign = await journal.rollout(files, { acme: "unchanged" }, "another");
   expect(await site("--database", "j.db")).toMatchObject({ code: 0 });
   const rollouts = read("rollouts.html");
-  expect(rollouts).toContain(`id="r-${done}"`);
+  expect(rollouts).toContain(`href="rollouts/${done}.html"`);
   expect(rollouts).not.toContain(foreign);
   expect(rollouts).toContain("1 unchanged and 1 to do");
-  expect(read("tenants/acme.html")).toContain(`href="../rollouts.html#r-${done}"`);
+  expect(read("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
   expect(read("tenants/globex.html")).not.toContain(done);
 });
 
