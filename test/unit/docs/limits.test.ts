@@ -21,8 +21,8 @@ const NUMBERS = [
   ["retry-policy", "RETRY_BUDGET", 10, retries, "a budget** of 10 retries"],
   ["retry-policy", "REFILL_A_SUCCESS", 0.1, retries, "one more for every 10 requests"],
   ["retry-policy", "MAX_RETRY_BUDGET", 100, retries, "up to 100;"],
-  ["retry-policy", "CIRCUIT_WAVES", 6, retries, "after six waves of failures"],
-  ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "for half a minute"],
+  ["retry-policy", "CIRCUIT_FAILURE_BURSTS", 6, retries, "After six consecutive failure bursts"],
+  ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "opens for 30 seconds"],
   ["adaptive-limit", "FIRST_CONCURRENCY", 16, retries, "16 at first"],
 ] as const;
 
