@@ -216,7 +216,7 @@ it("holds what each consumer decides about a response", async () => {
     403 | ERR_AUTH: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | given up after 1
     404 | ERR_NOT_FOUND: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
     405 | ERR_UNEXPECTED_STATUS: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
-    408 | ERR_UNEXPECTED_STATUS: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked, by code not | the rest goes on
+    408 | ERR_UNEXPECTED_STATUS: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked, by code not | given up after 10
     409 | ERR_CONFLICT: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
     410 | ERR_UNEXPECTED_STATUS: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
     422 | ERR_UNEXPECTED_STATUS: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
@@ -229,7 +229,7 @@ it("holds what each consumer decides about a response", async () => {
     507 | ERR_SERVER: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address down, others asked | given up after 10
     599 | ERR_SERVER: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address down, others asked | given up after 10
     404 with Retry-After | ERR_NOT_FOUND: GET 1, PATCH 1, DELETE 1, POST 1, circuit closed | told | address up, unusable | the rest goes on
-    408 with Retry-After | ERR_UNEXPECTED_STATUS: GET 4, PATCH 4?, DELETE 4?, POST 1?, all wait 5000 ms, circuit open | looked up | address down, others asked, by code not | the rest goes on
+    408 with Retry-After | ERR_UNEXPECTED_STATUS: GET 4, PATCH 4?, DELETE 4?, POST 1?, all wait 5000 ms, circuit open | looked up | address down, others asked, by code not | given up after 10
     429 with Retry-After | ERR_RATE_LIMITED: GET 8, PATCH 8, DELETE 8, POST 8, all wait 5000 ms, circuit closed | told | address down, others asked | given up after 10
     501 with Retry-After | ERR_SERVER: GET 1, PATCH 1?, DELETE 1?, POST 1?, all wait 5000 ms, circuit open | looked up | address down, others asked | given up after 10
     503 with Retry-After | ERR_SERVER: GET 4, PATCH 4?, DELETE 4?, POST 1?, all wait 5000 ms, circuit open | looked up | address down, others asked | given up after 10
@@ -239,8 +239,8 @@ it("holds what each consumer decides about a response", async () => {
     200 with HTML | ERR_HTML_RESPONSE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
     200 with another type | ERR_CONTENT_TYPE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
     200 in another encoding | ERR_CONTENT_TYPE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
-    200 with broken JSON | ERR_BROKEN_BODY: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked | the rest goes on
-    200 that breaks off | ERR_BROKEN_BODY: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked | the rest goes on
+    200 with broken JSON | ERR_BROKEN_BODY: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked | given up after 10
+    200 that breaks off | ERR_BROKEN_BODY: GET 4, PATCH 4?, DELETE 4?, POST 1?, circuit open | looked up | address down, others asked | given up after 10
     200 of another shape | ERR_INVALID_RESPONSE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
     200 in another envelope | ERR_WRONG_ENVELOPE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
     200 that is too large | ERR_RESPONSE_TOO_LARGE: GET 1, PATCH 1?, DELETE 1?, POST 1?, circuit open | looked up | address up, unusable | the rest goes on
