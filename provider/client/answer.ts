@@ -4,8 +4,8 @@ import type { ApiKey } from "./api-key";
 import { type Envelope, envelopeMismatch, tooManyItems } from "./envelope";
 import type { RequestFacts, ServiceError } from "./errors";
 import { parseJson, TooManyValuesError } from "./json";
-import { type BodyProblem, classify, SCOPES } from "./response-classification";
-import { describeWait, retryAfterMs } from "./retry-after";
+import { type BodyProblem, type Classified, classify } from "./response-classification";
+import { describeWait } from "./retry-after";
 import { DEADLINE_MS } from "./retry-policy";
 import { failureFrom } from "./service-failure";
 
@@ -109,29 +109,26 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
 }
 
 function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
-  const { status } = answer;
+  const { status, headers } = answer;
   const { what, key, request } = reading;
   const body = parsedOrNothing(answer.text);
   const serviceMessage = wordsOf(body, key);
   const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
-  const found = classify({ status });
-  const waitMs = SCOPES[found.scope].isRetryAfterHonored ? retryAfterMs(answer) : undefined;
+  const found = classify({ status, headers });
   const stop = found.code === "ERR_REDIRECT" ? "," : /[.!?]$/.test(told) ? told : `${told}.`;
-  const message = `${what} answered ${status}${stop} ${adviceFor(found.code, answer, reading, waitMs)}`;
+  const message = `${what} answered ${status}${stop} ${adviceFor(found, answer, reading)}`;
   return failureFrom(found, message, {
     request,
     status,
     serviceMessage,
     body: key.removedFromBody(body),
-    retryAfterMs: waitMs,
   });
 }
 
 function adviceFor(
-  code: string,
+  { code, retryAfterMs: waitMs }: Classified,
   answer: Answer,
   { key, addressHint }: Reading<unknown>,
-  waitMs: number | undefined,
 ): string {
   switch (code) {
     case "ERR_REDIRECT": {

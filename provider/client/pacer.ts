@@ -47,6 +47,10 @@ export interface PacerOptions {
    * bound by it. Default: as long as the policy says.
    */
   readonly retryForMs?: number | undefined;
+  /** How many attempts a call that fails gets. Default: as many as the policy says. */
+  readonly maxTries?: number | undefined;
+  /** The backoff before the second attempt, in milliseconds. Default: as long as the policy says. */
+  readonly baseDelayMs?: number | undefined;
   /** Asked before every try. Default: every request may be made. */
   readonly permits?: Permits | undefined;
 }
@@ -101,7 +105,12 @@ export class Pacer {
   }
 
   async #send<T>(call: PacedCall, attempt: () => Promise<T>, deadline: Deadline): Promise<T> {
-    const { time, retryForMs = Number.POSITIVE_INFINITY } = this.#options;
+    const {
+      time,
+      retryForMs = Number.POSITIVE_INFINITY,
+      maxTries = MAX_TRIES,
+      baseDelayMs: baseMs,
+    } = this.#options;
     const firstAt = () => (deadline.atMs ?? 0) - deadline.inMs;
     const area = areaOf(call);
     const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
@@ -133,10 +142,10 @@ export class Pacer {
         const isTooMany = isRateLimited(error);
         if (!isTooMany) failures += 1;
         // A pause of the tenant is waited for in place.
-        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
+        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
         const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
-        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
+        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= maxTries;
         const isLast =
           !this.#options.retries || !isRetryable(error, call.request.method) || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#health[area].budget.take();

@@ -1,4 +1,5 @@
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
+import { type Headers, retryAfterMs } from "./retry-after";
 
 /*
  * The one place that decides what a response means, or a connection that failed in place of one. The client, the
@@ -69,9 +70,9 @@ export type BodyProblem =
   | "envelope"
   | "too large";
 
-/** What came back: a status that isn't a success, an unusable body, or the code of a connection's failure. */
+/** What came back: a status that isn't a success, an unusable body of one, or the code of a connection's failure. */
 export type Observation =
-  | { readonly status: number }
+  | { readonly status: number; readonly headers?: Headers }
   | { readonly body: BodyProblem }
   | { readonly failure: string };
 
@@ -85,6 +86,12 @@ export interface ResponseClass {
   readonly scope: Scope;
   /** Whether a write may have taken effect. */
   readonly outcomeUnknown: boolean;
+}
+
+/** What one response means. */
+export interface Classified extends ResponseClass {
+  /** How long the service asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** Certificates of an authority that this machine doesn't know. */
@@ -188,12 +195,17 @@ const BY_SIGN = new Map(
 
 const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
 
-export function classify(observation: Observation): ResponseClass {
-  const [sign, others] =
-    "status" in observation
-      ? [observation.status, `${Math.min(5, Math.floor(observation.status / 100))}xx`]
-      : ["body" in observation ? observation.body : observation.failure, "*"];
-  return (BY_SIGN.get(sign) ?? BY_SIGN.get(others)) as ResponseClass;
+export function classify(observation: Observation): Classified {
+  if (!("status" in observation)) {
+    const sign = "body" in observation ? observation.body : observation.failure;
+    return (BY_SIGN.get(sign) ?? BY_SIGN.get("*")) as ResponseClass;
+  }
+  const { status, headers = {} } = observation;
+  const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
+  const found = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
+  return SCOPES[found.scope].isRetryAfterHonored
+    ? { ...found, retryAfterMs: retryAfterMs({ headers }) }
+    : found;
 }
 
 /** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */

@@ -20,7 +20,7 @@ import {
   UnexpectedStatusError,
   WrongEnvelopeError,
 } from "./errors";
-import type { ResponseClass } from "./response-classification";
+import type { Classified } from "./response-classification";
 
 const ERRORS: Readonly<Record<string, typeof ServiceError>> = {
   ERR_AUTH: AuthenticationError,
@@ -42,16 +42,17 @@ const ERRORS: Readonly<Record<string, typeof ServiceError>> = {
   ERR_WRONG_ENVELOPE: WrongEnvelopeError,
 };
 
-type Details = Omit<ServiceErrorOptions, "isTransient" | "scope" | "outcomeUnknown">;
+type Details = Omit<ServiceErrorOptions, keyof Classified>;
 
 /** The error of a classified response: its class, its code, and what others make of it. */
-export function failureFrom(found: ResponseClass, message: string, details: Details): ServiceError {
-  const { code, isTransient, scope, outcomeUnknown } = found;
+export function failureFrom(found: Classified, message: string, details: Details): ServiceError {
+  const { code, isTransient, scope, outcomeUnknown, retryAfterMs } = found;
   const ErrorClass = ERRORS[code] ?? ServiceError;
   return new ErrorClass(code, message, {
     ...details,
     isTransient,
     scope,
+    retryAfterMs,
     outcomeUnknown: outcomeUnknown && isWrite(details.request),
   });
 }
