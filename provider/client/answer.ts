@@ -4,7 +4,7 @@ import type { ApiKey } from "./api-key";
 import { type Envelope, envelopeMismatch, tooManyItems } from "./envelope";
 import type { RequestFacts, ServiceError } from "./errors";
 import { parseJson, TooManyValuesError } from "./json";
-import { type BodyProblem, type Classified, classify } from "./response-classification";
+import { type BodyProblem, classify, type ResponseClass } from "./response-classification";
 import { describeWait } from "./retry-after";
 import { DEADLINE_MS } from "./retry-policy";
 import { failureFrom } from "./service-failure";
@@ -126,7 +126,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
 }
 
 function adviceFor(
-  { code, retryAfterMs: waitMs }: Classified,
+  { code, retryAfterMs: waitMs }: ResponseClass,
   answer: Answer,
   { key, addressHint }: Reading<unknown>,
 ): string {

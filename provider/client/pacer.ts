@@ -19,7 +19,7 @@ import {
 import { type Permits, RunCancelled } from "./permits";
 import { SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
-import { DEADLINE_MS, delayMs, isRetryable, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
+import { DEADLINE_MS, delayMs, handlingOf, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
 import type { Time } from "./time";
 
 /** A call as the pacer sees it. */
@@ -147,7 +147,7 @@ export class Pacer {
         const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
         const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= maxTries;
         const isLast =
-          !this.#options.retries || !isRetryable(error, call.request.method) || isEnough || isLate;
+          !this.#options.retries || handlingOf(error, call.request.method) !== "retry" || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#health[area].budget.take();
         if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
         if (waitMs > 0) await time.sleep(waitMs);
@@ -258,7 +258,7 @@ function effectOf(error: unknown, area: Area): Effect {
 
 /** Whether a failure is an answer of a service that works. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof ServiceError && !SCOPES[error.scope].isBreakerFailure;
+  return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }
 
 function refusedPermit(

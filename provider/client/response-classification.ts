@@ -6,25 +6,14 @@ import { type Headers, retryAfterMs } from "./retry-after";
  * outcome checks, the rollouts and the notices all read it; `npm run docs` writes docs/reference/responses.md of it.
  */
 
+export type Scope = "request" | "tenant" | "rate limit" | "service" | "content";
+
 /** Whom a failure concerns, and what follows from that for requests other than the one that failed. */
-export const SCOPES = {
-  request: {
-    concerns: "this request; the service works",
-    isBreakerFailure: false,
-    isSharedByAddress: false,
-    isRetryAfterHonored: false,
-    abandonsListAfter: Number.POSITIVE_INFINITY,
-  },
-  tenant: {
-    concerns: "every request with this API key; the service works",
-    isBreakerFailure: false,
-    isSharedByAddress: false,
-    isRetryAfterHonored: false,
-    abandonsListAfter: 1,
-  },
+export const SCOPES: Readonly<Record<Scope, ScopeEffects>> = {
+  request: { concerns: "this request; the service works" },
+  tenant: { concerns: "every request with this API key; the service works", abandonsListAfter: 1 },
   "rate limit": {
-    concerns: "every request to the service until the pause ends; the service works",
-    isBreakerFailure: false,
+    concerns: "every request until the pause ends; the service works",
     isSharedByAddress: true,
     isRetryAfterHonored: true,
     abandonsListAfter: 10,
@@ -36,28 +25,20 @@ export const SCOPES = {
     isRetryAfterHonored: true,
     abandonsListAfter: 10,
   },
-  content: {
-    concerns: "the answer: something else answers, or in another form",
-    isBreakerFailure: true,
-    isSharedByAddress: false,
-    isRetryAfterHonored: false,
-    abandonsListAfter: Number.POSITIVE_INFINITY,
-  },
-} as const satisfies Readonly<Record<string, ScopeEffects>>;
+  content: { concerns: "the answer: it isn't the service's, or not as documented", isBreakerFailure: true },
+};
 
 interface ScopeEffects {
   readonly concerns: string;
   /** Whether the circuit breaker counts it as a failure. */
-  readonly isBreakerFailure: boolean;
+  readonly isBreakerFailure?: boolean;
   /** Whether all tenants of the address may fail the same way. */
-  readonly isSharedByAddress: boolean;
-  /** Whether a `Retry-After` that comes with its status pauses the other requests. */
-  readonly isRetryAfterHonored: boolean;
-  /** How many failures in a row abandon the rest of a list. */
-  readonly abandonsListAfter: number;
+  readonly isSharedByAddress?: boolean;
+  /** Whether `Retry-After` beside its status pauses the other requests. */
+  readonly isRetryAfterHonored?: boolean;
+  /** How many failures in a row abandon the rest of a list. Default: none do. */
+  readonly abandonsListAfter?: number;
 }
-
-export type Scope = keyof typeof SCOPES;
 
 /** Why the body of a success can't be used. */
 export type BodyProblem =
@@ -76,7 +57,7 @@ export type Observation =
   | { readonly body: BodyProblem }
   | { readonly failure: string };
 
-/** What one kind of response means. */
+/** What a response means. */
 export interface ResponseClass {
   /** What came back, as the docs name it. */
   readonly response: string;
@@ -86,10 +67,6 @@ export interface ResponseClass {
   readonly scope: Scope;
   /** Whether a write may have taken effect. */
   readonly outcomeUnknown: boolean;
-}
-
-/** What one response means. */
-export interface Classified extends ResponseClass {
   /** How long the service asked to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -140,7 +117,7 @@ const TABLE: readonly Row[] = [
   ["404", [404], "ERR_NOT_FOUND", "fail", "request", "known"],
   ["408", [408], "ERR_UNEXPECTED_STATUS", "retry", "service", "unknown"],
   ["409", [409], "ERR_CONFLICT", "fail", "request", "known"],
-  ["429", RATE_LIMIT_STATUSES, "ERR_RATE_LIMITED", "retry", "rate limit", "known"],
+  [RATE_LIMIT_STATUSES.join(", "), RATE_LIMIT_STATUSES, "ERR_RATE_LIMITED", "retry", "rate limit", "known"],
   ["any other 4xx", ["4xx"], "ERR_UNEXPECTED_STATUS", "fail", "request", "known"],
   ["500, 502, 503, 504", [500, 502, 503, 504], "ERR_SERVER", "retry", "service", "unknown"],
   ["any other 5xx", ["5xx"], "ERR_SERVER", "fail", "service", "unknown"],
@@ -148,14 +125,7 @@ const TABLE: readonly Row[] = [
   ["2xx to a DELETE, with no body", ["empty deletion"], "ERR_EMPTY_BODY", "retry", "content", "unknown"],
   ["2xx, with a truncated or broken body", ["truncated"], "ERR_BROKEN_BODY", "retry", "service", "unknown"],
   ["2xx, with an HTML page", ["html"], "ERR_HTML_RESPONSE", "fail", "content", "unknown"],
-  [
-    "2xx, with another content type or encoding",
-    ["content type"],
-    "ERR_CONTENT_TYPE",
-    "fail",
-    "content",
-    "unknown",
-  ],
+  ["2xx, of another type or encoding", ["content type"], "ERR_CONTENT_TYPE", "fail", "content", "unknown"],
   ["2xx, with JSON of another shape", ["shape"], "ERR_INVALID_RESPONSE", "fail", "content", "unknown"],
   ["2xx, in another envelope", ["envelope"], "ERR_WRONG_ENVELOPE", "fail", "content", "unknown"],
   ["2xx, too large", ["too large"], "ERR_RESPONSE_TOO_LARGE", "fail", "content", "unknown"],
@@ -163,14 +133,7 @@ const TABLE: readonly Row[] = [
   ["no connection", NOT_CONNECTED, "ERR_NETWORK", "retry", "service", "known"],
   ["a bad certificate, or no TLS", BAD_CERTIFICATE, "ERR_NETWORK", "fail", "service", "known"],
   ["a proxy that refuses the tunnel (4xx)", ["proxy 4xx"], "ERR_NETWORK", "fail", "service", "known"],
-  [
-    "a proxy that fails, or can't be reached",
-    ["proxy 5xx", "proxy"],
-    "ERR_NETWORK",
-    "retry",
-    "service",
-    "known",
-  ],
+  ["a proxy that fails, or no proxy", ["proxy 5xx", "proxy"], "ERR_NETWORK", "retry", "service", "known"],
   ["a reset, or any other connection failure", ["*"], "ERR_NETWORK", "retry", "service", "unknown"],
   ["not sent: the client is closed", ["closed"], "ERR_NETWORK", "fail", "service", "known"],
   ["not sent: the circuit breaker is open", [], "ERR_CIRCUIT_OPEN", "fail", "service", "known"],
@@ -195,7 +158,7 @@ const BY_SIGN = new Map(
 
 const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
 
-export function classify(observation: Observation): Classified {
+export function classify(observation: Observation): ResponseClass {
   if (!("status" in observation)) {
     const sign = "body" in observation ? observation.body : observation.failure;
     return (BY_SIGN.get(sign) ?? BY_SIGN.get("*")) as ResponseClass;

@@ -27,14 +27,15 @@ export const CIRCUIT_FAILURE_BURSTS = 6;
 export const CIRCUIT_OPEN_MS = 30_000;
 
 /**
- * Whether the same request may be sent again. A second PATCH or DELETE does no harm: it sets what is declared. A POST
- * that may have taken effect is not retried: its outcome is checked.
+ * What follows a failure. A second PATCH or DELETE does no harm, since it sets what is declared. A POST that may have
+ * taken effect is not retried: the tenant reads its list, and sends what is missing.
  */
-export function isRetryable(
+export function handlingOf(
   { isTransient, outcomeUnknown }: Pick<ServiceError, "isTransient" | "outcomeUnknown">,
   method: string,
-): boolean {
-  return isTransient && !(outcomeUnknown && method === "POST");
+): "retry" | "outcome check" | "fail" {
+  if (outcomeUnknown && method === "POST") return "outcome check";
+  return isTransient ? "retry" : "fail";
 }
 
 /** The backoff after so many consecutive failures, in milliseconds, shortened by up to a half. @param random from 0 to 1. */

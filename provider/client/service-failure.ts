@@ -1,53 +1,32 @@
-import {
-  AuthenticationError,
-  BadRequestError,
-  BrokenBodyError,
-  ConflictError,
-  ContentTypeError,
-  EmptyBodyError,
-  HtmlResponseError,
-  InvalidResponseError,
-  NetworkError,
-  NotFoundError,
-  RateLimitedError,
-  RedirectError,
-  type RequestFacts,
-  ResponseTooLargeError,
-  ServerError,
-  ServiceError,
-  type ServiceErrorOptions,
-  TimeoutError,
-  UnexpectedStatusError,
-  WrongEnvelopeError,
-} from "./errors";
-import type { Classified } from "./response-classification";
+import * as errors from "./errors";
+import type { ResponseClass } from "./response-classification";
 
-const ERRORS: Readonly<Record<string, typeof ServiceError>> = {
-  ERR_AUTH: AuthenticationError,
-  ERR_BAD_REQUEST: BadRequestError,
-  ERR_BROKEN_BODY: BrokenBodyError,
-  ERR_CONFLICT: ConflictError,
-  ERR_CONTENT_TYPE: ContentTypeError,
-  ERR_EMPTY_BODY: EmptyBodyError,
-  ERR_HTML_RESPONSE: HtmlResponseError,
-  ERR_INVALID_RESPONSE: InvalidResponseError,
-  ERR_NETWORK: NetworkError,
-  ERR_NOT_FOUND: NotFoundError,
-  ERR_RATE_LIMITED: RateLimitedError,
-  ERR_REDIRECT: RedirectError,
-  ERR_RESPONSE_TOO_LARGE: ResponseTooLargeError,
-  ERR_SERVER: ServerError,
-  ERR_TIMEOUT: TimeoutError,
-  ERR_UNEXPECTED_STATUS: UnexpectedStatusError,
-  ERR_WRONG_ENVELOPE: WrongEnvelopeError,
+const ERRORS: Readonly<Record<string, typeof errors.ServiceError>> = {
+  ERR_AUTH: errors.AuthenticationError,
+  ERR_BAD_REQUEST: errors.BadRequestError,
+  ERR_BROKEN_BODY: errors.BrokenBodyError,
+  ERR_CONFLICT: errors.ConflictError,
+  ERR_CONTENT_TYPE: errors.ContentTypeError,
+  ERR_EMPTY_BODY: errors.EmptyBodyError,
+  ERR_HTML_RESPONSE: errors.HtmlResponseError,
+  ERR_INVALID_RESPONSE: errors.InvalidResponseError,
+  ERR_NETWORK: errors.NetworkError,
+  ERR_NOT_FOUND: errors.NotFoundError,
+  ERR_RATE_LIMITED: errors.RateLimitedError,
+  ERR_REDIRECT: errors.RedirectError,
+  ERR_RESPONSE_TOO_LARGE: errors.ResponseTooLargeError,
+  ERR_SERVER: errors.ServerError,
+  ERR_TIMEOUT: errors.TimeoutError,
+  ERR_UNEXPECTED_STATUS: errors.UnexpectedStatusError,
+  ERR_WRONG_ENVELOPE: errors.WrongEnvelopeError,
 };
 
-type Details = Omit<ServiceErrorOptions, keyof Classified>;
+type Details = Omit<errors.ServiceErrorOptions, keyof ResponseClass>;
 
 /** The error of a classified response: its class, its code, and what others make of it. */
-export function failureFrom(found: Classified, message: string, details: Details): ServiceError {
+export function failureFrom(found: ResponseClass, message: string, details: Details): errors.ServiceError {
   const { code, isTransient, scope, outcomeUnknown, retryAfterMs } = found;
-  const ErrorClass = ERRORS[code] ?? ServiceError;
+  const ErrorClass = ERRORS[code] ?? errors.ServiceError;
   return new ErrorClass(code, message, {
     ...details,
     isTransient,
@@ -57,6 +36,6 @@ export function failureFrom(found: Classified, message: string, details: Details
   });
 }
 
-export function isWrite(request: RequestFacts): boolean {
+export function isWrite(request: errors.RequestFacts): boolean {
   return request.method !== "GET";
 }

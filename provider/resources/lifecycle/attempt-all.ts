@@ -45,7 +45,7 @@ export class AttemptAll<Item> {
     } catch (error) {
       this.failed.push({ item, error });
       const limit = abandonsAfter(error);
-      if (limit === Number.POSITIVE_INFINITY) return;
+      if (limit === undefined) return;
       this.#inARow += 1;
       if (this.#inARow >= limit) this.#givenUp ??= error as Error;
     }
@@ -59,8 +59,8 @@ export class NotTriedError extends EmailSecurityError {
   }
 }
 
-/** How many such failures in a row abandon the rest. */
-function abandonsAfter(error: unknown): number {
+/** How many such failures in a row abandon the rest; undefined for a failure of the item. */
+function abandonsAfter(error: unknown): number | undefined {
   if (error instanceof CircuitOpenError || error instanceof TimeIsOverError) return 1;
-  return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : Number.POSITIVE_INFINITY;
+  return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;
 }

@@ -250,7 +250,7 @@ function witnessesIn({ tenants, witness }: Address, inTrouble: Target): readonly
 export function isOfAddress(error: unknown): boolean {
   if (!(error instanceof EmailSecurityError)) return false;
   const scope = error instanceof ServiceError ? error.scope : scopeOfCode(error.code);
-  return scope !== undefined && SCOPES[scope].isSharedByAddress;
+  return scope !== undefined && SCOPES[scope].isSharedByAddress === true;
 }
 
 /** Whether a failure is an answer of a service that works: a refusal of this tenant alone, say. */
