@@ -9,6 +9,8 @@ import type { ServiceError } from "./errors";
 export const MAX_TRIES = 4;
 /** How many attempts a rate-limited call gets: a refusal isn't a failure. */
 export const MAX_REFUSALS = 8;
+/** How many attempts an addition gets whose outcome has to be checked. */
+export const MAX_CHECKED_TRIES = 3;
 /** No attempt begins later than this after the first, in milliseconds. */
 export const DEADLINE_MS = 120_000;
 

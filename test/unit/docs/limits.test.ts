@@ -15,6 +15,7 @@ const NUMBERS = [
   ["paging", "MAX_READING_MS", 30 * 60_000, threats, "half an hour"],
   ["fields", "MAX_ID_LENGTH", 1_000, threats, "| an id | 1,000 characters"],
   ["retry-policy", "MAX_TRIES", 4, retries, "up to 4 times in all"],
+  ["retry-policy", "MAX_CHECKED_TRIES", 3, retries, "is sent again, at most twice"],
   ["retry-policy", "MAX_REFUSALS", 8, retries, "up to 8 times and 2 minutes"],
   ["retry-policy", "DEADLINE_MS", 120_000, retries, "No try begins later than 2 minutes"],
   ["retry-policy", "BASE_DELAY_MS", 250, retries, "250 ms before the second try"],
