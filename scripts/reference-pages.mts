@@ -217,7 +217,7 @@ function responsesPage(): Pages {
     effects.concerns,
     effects.isBreakerFailure ? "a failure" : "",
     effects.isSharedByAddress ? "others are probed" : "",
-    effects.isRetryAfterHonored ? "honored" : "",
+    effects.isRetryAfterRespected ? "respected" : "",
     effects.abandonsListAfter === undefined ? "goes on" : `abandoned after ${effects.abandonsListAfter}`,
   ]);
   const text = [

@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
-import { type Scope, scopeOfCode } from "./response-classification";
+import { type FailureScope, scopeOfCode } from "./response-classification";
 
 /** What a failed request was about. Holds no header and no key. */
 export interface RequestFacts {
@@ -22,7 +22,7 @@ export interface ServiceErrorOptions extends ErrorOptions {
   /** Whether the same request may succeed when it is made again. Default: false. */
   readonly isTransient?: boolean;
   /** Whom the failure concerns. Default: by the code, else the request. */
-  readonly scope?: Scope;
+  readonly scope?: FailureScope;
   /** How long the service asked to wait, in milliseconds, where it said so. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -37,7 +37,7 @@ export class ServiceError extends EmailSecurityError {
   /** Whether the same request may succeed when it is made again. */
   readonly isTransient: boolean;
   /** Whom the failure concerns: this request, the tenant, the service. */
-  readonly scope: Scope;
+  readonly scope: FailureScope;
   /** How long the service asked to wait, in milliseconds, where it said so. */
   readonly retryAfterMs: number | undefined;
   /** How often the request was made in all. */

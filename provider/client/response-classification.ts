@@ -6,23 +6,24 @@ import { type Headers, retryAfterMs } from "./retry-after";
  * outcome checks, the rollouts and the notices all read it; `npm run docs` writes docs/reference/responses.md of it.
  */
 
-export type Scope = "request" | "tenant" | "rate limit" | "service" | "content";
+/** Whom a failure concerns. */
+export type FailureScope = "request" | "tenant" | "rate limit" | "service" | "content";
 
-/** Whom a failure concerns, and what follows from that for requests other than the one that failed. */
-export const SCOPES: Readonly<Record<Scope, ScopeEffects>> = {
+/** What a failure means for requests other than the one that failed. */
+export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
   request: { concerns: "this request; the service works" },
   tenant: { concerns: "every request with this API key; the service works", abandonsListAfter: 1 },
   "rate limit": {
     concerns: "every request until the pause ends; the service works",
     isSharedByAddress: true,
-    isRetryAfterHonored: true,
+    isRetryAfterRespected: true,
     abandonsListAfter: 10,
   },
   service: {
     concerns: "the service, or the connection to it",
     isBreakerFailure: true,
     isSharedByAddress: true,
-    isRetryAfterHonored: true,
+    isRetryAfterRespected: true,
     abandonsListAfter: 10,
   },
   content: { concerns: "the answer: it isn't the service's, or not as documented", isBreakerFailure: true },
@@ -35,7 +36,7 @@ interface ScopeEffects {
   /** Whether all tenants of the address may fail the same way. */
   readonly isSharedByAddress?: boolean;
   /** Whether `Retry-After` beside its status pauses the other requests. */
-  readonly isRetryAfterHonored?: boolean;
+  readonly isRetryAfterRespected?: boolean;
   /** How many failures in a row abandon the rest of a list. Default: none do. */
   readonly abandonsListAfter?: number;
 }
@@ -64,7 +65,7 @@ export interface ResponseClass {
   readonly code: string;
   /** Whether the same request may succeed when it is sent again. */
   readonly isTransient: boolean;
-  readonly scope: Scope;
+  readonly scope: FailureScope;
   /** Whether a write may have taken effect. */
   readonly outcomeUnknown: boolean;
   /** How long the service asked to wait, in milliseconds. */
@@ -106,7 +107,7 @@ type Row = readonly [
   signs: readonly (number | string)[],
   code: string,
   action: "retry" | "fail",
-  scope: Scope,
+  scope: FailureScope,
   outcomeOfWrite: "known" | "unknown",
 ];
 
@@ -166,13 +167,13 @@ export function classify(observation: Observation): ResponseClass {
   const { status, headers = {} } = observation;
   const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
   const found = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
-  return SCOPES[found.scope].isRetryAfterHonored
+  return SCOPES[found.scope].isRetryAfterRespected
     ? { ...found, retryAfterMs: retryAfterMs({ headers }) }
     : found;
 }
 
 /** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */
-export function scopeOfCode(code: string): Scope | undefined {
+export function scopeOfCode(code: string): FailureScope | undefined {
   const [scope, ...others] = new Set(BY_CODE.get(code)?.map((one) => one.scope));
   return others.length === 0 ? scope : undefined;
 }
