@@ -94,11 +94,11 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
   const now = await planFor(file, { ...options, evidence });
-  const { printedPlan } = await import("./plan-output.js");
+  const { printPlan } = await import("./plan-output.js");
   const { planJson } = await import("../plan/render/json.js");
   const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
   if (moved !== undefined) {
-    process.stdout.write(printedPlan(now, {}));
+    await printPlan(now);
     const [code, advice] =
       moved.what === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
@@ -107,19 +107,19 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
     return EXIT.refused;
   }
   if (now.guards.length > 0) {
-    process.stdout.write(printedPlan(now, {}));
+    await printPlan(now);
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const refusal = failOnGuard(now, options.failOn);
   if (refusal !== undefined) {
-    process.stdout.write(printedPlan(withRefusal(now, options.failOn), {}));
+    await printPlan(withRefusal(now, options.failOn));
     console.error(`error: ${refusal.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {
     // The reviewed plan says the same, and what the mail said of it.
-    process.stdout.write(printedPlan(reviewed?.digest === now.digest ? reviewed : now, {}));
+    await printPlan(reviewed?.digest === now.digest ? reviewed : now);
     if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
     return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }

@@ -3,8 +3,10 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import type { CsvDifference } from "../files/csv-difference";
 import type { Section } from "../files/edit";
 import { harmless, printable, quote } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
 import { standardInput } from "./standard-input";
 import { withHelp } from "./verb-help";
 import { lockFiles } from "./write-options";
@@ -22,7 +24,10 @@ export function csvCommand(): Command {
           does: "take a spreadsheet's rows in",
           line: "csv import blocked.csv --to settings.yaml --list deny",
         },
-        { does: "write a table that spreadsheets open", line: "csv export settings.yaml --out settings.csv" },
+        {
+          does: "write a table that spreadsheets open",
+          line: "csv export settings.yaml --output settings.csv",
+        },
       ],
       exits: {},
     },
@@ -110,11 +115,9 @@ function differenceLines(different: readonly CsvDifference[], file: string): str
 
 function exportCommand(): Command {
   return withHelp(
-    new Command("export")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    withOutputs(new Command("export"), FORMATS)
       .description("write what settings files declare as a table that spreadsheets open")
       .argument("[file]", "the settings file", "settings.yaml")
-      .option("--out <file>", "where to (default: standard output)")
       .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
       .action(verb(exportTable)),
     {
@@ -122,7 +125,7 @@ function exportCommand(): Command {
         { does: "to standard output", line: "csv export settings/acme.yaml" },
         {
           does: "for a spreadsheet that wants semicolons",
-          line: "csv export settings.yaml --out settings.csv --delimiter ';'",
+          line: "csv export settings.yaml --output settings.csv --delimiter ';'",
         },
       ],
       exits: {
@@ -133,17 +136,18 @@ function exportCommand(): Command {
   );
 }
 
-interface ExportOptions {
-  readonly out?: string;
+const FORMATS = ["csv"] as const;
+
+interface ExportOptions extends OutputOptions<"csv"> {
   readonly delimiter: string;
 }
 
-async function exportTable(file: string, { out, delimiter }: ExportOptions): Promise<ExitCode> {
+async function exportTable(file: string, options: ExportOptions): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { readSettings } = await import("../files/read-settings.js");
   const { writeCsv } = await import("../files/csv.js");
-  const text = writeCsv(readSettings(file), delimiter);
-  if (out === undefined) process.stdout.write(text);
-  else writeOutput(out, text, "table");
+  const settings = readSettings(file);
+  await writeOutputs(outputs, { csv: () => writeCsv(settings, options.delimiter) });
   return EXIT.clean;
 }
 

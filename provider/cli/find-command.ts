@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { TenantFound } from "../gitops/find/found";
 import type { Matcher } from "../gitops/find/matcher";
@@ -6,7 +6,9 @@ import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
-import { date, defaultFile, wholeNumber } from "./plan-options";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
+import { defaultFile, todayOption, wholeNumber } from "./plan-options";
 import { valuesOnStandardInput } from "./standard-input";
 import {
   type Selecting,
@@ -17,7 +19,9 @@ import {
 } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface Options extends Selecting, JournalOptions {
+const FORMATS = ["text", "csv", "json"] as const;
+
+interface Options extends Selecting, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
@@ -27,8 +31,6 @@ interface Options extends Selecting, JournalOptions {
   readonly targets?: string;
   readonly maxConcurrent: number;
   readonly today?: string;
-  readonly json?: boolean;
-  readonly csv?: boolean;
 }
 
 /**
@@ -57,15 +59,14 @@ export function findCommand(): Command {
     wholeNumber,
     16,
   );
-  withJournal(command, `${WITH_ALL}the journal, by which rollouts share the limits of addresses`)
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .addOption(new Option("--json", "print it as JSON").conflicts("csv"))
-    .option("--csv", "print it as a table for spreadsheets")
-    .action(verb(run));
+  withJournal(command, `${WITH_ALL}the journal, by which rollouts share the limits of addresses`).addOption(
+    todayOption(),
+  );
+  withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
       { does: "in the files and at the tenant of the environment", line: "find evil.example" },
-      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --csv" },
+      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --format csv" },
       {
         does: "which entry decides for a sender, in some tenants",
         line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
@@ -82,6 +83,7 @@ export function findCommand(): Command {
 const WITH_ALL = "with --all: ";
 
 async function run(values: readonly string[], options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { wantedOf } = await import("../gitops/find/wanted.js");
   const { Matcher } = await import("../gitops/find/matcher.js");
   const { FIND_FORMAT } = await import("../gitops/find/found.js");
@@ -91,19 +93,14 @@ async function run(values: readonly string[], options: Options): Promise<ExitCod
   const tenants = isForAll(options) ? await inAll(matcher, options) : [await inOne(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at, wanted, tenants, isComplete } as const;
-  if (options.json) {
-    const { findJson } = await import("../gitops/find/find-schema.js");
-    process.stdout.write(findJson(report));
-  } else if (options.csv) {
-    const { findCsv } = await import("../gitops/find/find-csv.js");
-    process.stdout.write(findCsv(report));
-  } else {
-    const { findText } = await import("../gitops/find/find-text.js");
-    process.stdout.write(findText(report, process.stdout.columns));
-  }
+  await writeOutputs(outputs, {
+    text: async ({ columns }) => (await import("../gitops/find/find-text.js")).findText(report, columns),
+    csv: async () => (await import("../gitops/find/find-csv.js")).findCsv(report),
+    json: async () => (await import("../gitops/find/find-schema.js")).findJson(report),
+  });
   if (!isComplete) {
     const some = tenants.filter(({ unread }) => unread.length > 0).length;
-    if (options.json || options.csv || tenants.length > 1)
+    if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
         `warning: of ${tenants.length}, ${some} could not be read as a whole; there may be more.`,
       );

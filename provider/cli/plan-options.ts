@@ -51,7 +51,7 @@ export function withPlanOptions(command: Command): Command {
     .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
     .option("--no-evidence", "don't look at the tenant's mail")
     .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-    .addOption(new Option("--today <date>", "the day (UTC) by which `expires` is judged").argParser(date))
+    .addOption(todayOption())
     .option(
       "--from-preview [file]",
       "plan any program: run `pulumi preview --json`, or read what it printed from a file, or - for stdin",
@@ -167,6 +167,12 @@ export function wholeNumber(text: string): number {
 /** Reads a day, for an option. */
 export function date(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed.getTime())) return text;
+  // A day that its month lacks would be one of the next month.
+  if (!Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === text) return text;
   throw new InvalidArgumentError("Give a date as 2026-11-21.");
+}
+
+/** The day by which a command judges what expires. */
+export function todayOption(): Option {
+  return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(date);
 }

@@ -59,7 +59,7 @@ describe.each([
     const history = JSON.parse((await here("rollout", "history", "--json")).stdout);
     expect(history.rollouts.map(({ id }: { id: string }) => id)).toEqual([hotfix, earlier]);
     await fleet.write("settings/baseline.yaml", HOTFIX);
-    const status = JSON.parse((await here("fleet", "status", "--json")).stdout);
+    const status = JSON.parse((await here("fleet", "status", "--format", "json")).stdout);
     for (const tenant of status.tenants)
       expect(tenant).toMatchObject({ standing: "in-step", lastRollout: { id: hotfix } });
     expect(await fleet.report()).toMatchObject({ id: hotfix });

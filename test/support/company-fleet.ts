@@ -138,7 +138,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   async status(at: number): Promise<void> {
-    const run = await this.run(at, "fleet", "status", "--json");
+    const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));

@@ -98,7 +98,7 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
     "rollout export journal-eu.jsonl",
     "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
     "rollout import journals/journal-eu.jsonl --database fleet/rollouts.db",
-    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database fleet/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
   ]);
   expect(fleet.outputs).toEqual({ drift: "yes" });
   expect(fleet.summary).toContain("1 behind their files, 1 drifted");
@@ -193,7 +193,7 @@ it("does the same on GitLab", async () => {
     "rollout export journal-us.jsonl",
     "rollout import journal-eu.jsonl --database fleet/rollouts.db",
     "rollout import journal-us.jsonl --database fleet/rollouts.db",
-    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database fleet/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
