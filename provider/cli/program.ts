@@ -50,7 +50,7 @@ function bare(): Command {
     new Command("email-security")
       .description("VIP employees and the allow/deny list of an email-security tenant, in code")
       .version(packageVersion())
-      // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
+      // What stands after a verb is the verb's, however deep: `rollout status --format` is not the `--format` of `rollout`.
       .enablePositionalOptions()
       .commandsGroup("Settings files:")
       .addCommand(initCommand())

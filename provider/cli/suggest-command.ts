@@ -3,8 +3,9 @@ import { repositoryOf } from "../files/repository";
 import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { writeOutputFile } from "./output/write-outputs";
 import { defaultFile, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 import { lockFiles, waiting } from "./write-options";
@@ -90,7 +91,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
-    if (options.patch !== undefined) writeOutput(options.patch, patch, "patch");
+    if (options.patch !== undefined) writeOutputFile(options.patch, patch);
     console.log(fitted(report(suggestions, all, summary)));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {

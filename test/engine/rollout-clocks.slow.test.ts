@@ -30,7 +30,7 @@ describe.each([
 
     using clone = cloneOf(fleet, behindMs);
     await writeFile(join(clone.folder, "settings/baseline.yaml"), HOTFIX);
-    const second = await clone.run("rollout", "--yes", "--json", "report.json");
+    const second = await clone.run("rollout", "--yes", "--output", "report.json");
     expect(second.code, second.output).toBe(0);
     const report = JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"));
     const hotfix = String(report.id);
@@ -56,7 +56,7 @@ describe.each([
     const here = commandLine(fleet.folder, fleet.environment);
     const imported = await here("rollout", "import", file);
     expect(imported.code, imported.output).toBe(0);
-    const history = JSON.parse((await here("rollout", "history", "--json")).stdout);
+    const history = JSON.parse((await here("rollout", "history", "--format", "json")).stdout);
     expect(history.rollouts.map(({ id }: { id: string }) => id)).toEqual([hotfix, earlier]);
     await fleet.write("settings/baseline.yaml", HOTFIX);
     const status = JSON.parse((await here("fleet", "status", "--format", "json")).stdout);

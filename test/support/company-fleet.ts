@@ -118,7 +118,7 @@ export class CompanyFleet implements AsyncDisposable {
   async rollout(at: number): Promise<void> {
     const { folder, tenants } = this.#clone(at);
     await rm(join(folder, "report.json"), { force: true });
-    const { code } = await this.run(at, "rollout", "--yes", "--json", "report.json");
+    const { code } = await this.run(at, "rollout", "--yes", "--output", "report.json");
     if (code !== 0) return;
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as RolloutReport;
     for (const { name, state } of report.tenants) {

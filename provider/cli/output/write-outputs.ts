@@ -34,7 +34,7 @@ export async function writeOutputs<F extends Format>(
   const written: string[] = [];
   for (const { to, text } of rendered) {
     if (typeof to !== "object") continue;
-    writeFile(to.file, text);
+    writeOutputFile(to.file, text);
     written.push(to.file);
   }
   if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}${note}.`));
@@ -54,7 +54,12 @@ export function lookOf({ color, columns }: TextTarget): { readonly color: boolea
   return { color, ...(columns === undefined ? {} : { width: columns }) };
 }
 
-function writeFile(file: string, text: string): void {
+/**
+ * Writes a file whole or not at all. A new one is for this user alone, since it holds what a tenant has; an existing one keeps its mode.
+ *
+ * @throws {ConfigurationError} when it can't be written.
+ */
+export function writeOutputFile(file: string, text: string): void {
   try {
     // To replace a device or a pipe would remove it.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);

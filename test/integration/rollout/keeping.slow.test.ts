@@ -123,7 +123,7 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);
   expect(history.stdout).not.toContain(waiting);
-  const shown = await email("rollout", "show", first, "--tenant", "acme", "--markdown", "shown.md");
+  const shown = await email("rollout", "show", first, "--tenant", "acme", "--output", "shown.md");
   expect([shown.code, shown.stderr]).toEqual([0, ""]);
   expect(shown.stdout).toContain("begun by dana@build-7");
   expect(shown.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");

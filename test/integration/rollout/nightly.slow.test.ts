@@ -93,10 +93,10 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
   expect(turn).toMatchObject({ result: "success", outputs: { free: "yes" } });
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect(await example.calls()).toEqual([
-    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
     "rollout export journal-eu.jsonl",
-    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
     "rollout import journals/journal-eu.jsonl --database fleet/rollouts.db",
     "fleet site fleet/site --database fleet/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
   ]);
@@ -149,7 +149,7 @@ it("leaves the issue as it is where somebody could not be read, and is red", asy
   await writeFile(broken, "version: 1\ndeny: [nonsense]\n");
   const { fleet, report } = await night({ MEND_DRIFT: "yes" });
   expect(await example.calls()).toContain(
-    "rollout tenants.yaml --label region=us --mend drift --yes --markdown mended.md",
+    "rollout tenants.yaml --label region=us --mend drift --yes --output mended.md",
   );
   expect(fleet).toMatchObject({ result: "failure", code: 1, outputs: { drift: "unknown" } });
   expect(report.result).toBe("success");
@@ -184,11 +184,11 @@ it("does the same on GitLab", async () => {
   const fleet = await example.gitlab("fleet", {}, [eu.workspace, us.workspace]);
   expect(fleet.code, fleet.output).toBe(0);
   expect(await example.calls()).toEqual([
-    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
-    "rollout tenants.yaml --label region=eu --mend drift --yes --markdown mended.md",
+    "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
+    "rollout tenants.yaml --label region=eu --mend drift --yes --output mended.md",
     "rollout prune --older-than 180d --yes",
     "rollout export journal-eu.jsonl",
-    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
     "rollout export journal-us.jsonl",
     "rollout import journal-eu.jsonl --database fleet/rollouts.db",

@@ -70,7 +70,7 @@ export class PlannedFleet implements AsyncDisposable {
     sandbox.clearRequests();
     return await emailSecurity(
       workshop.folder,
-      ["rollout", "tenants.yaml", "--markdown", "plan.md", "--html", "plan.html", ...args],
+      ["rollout", "tenants.yaml", "--output", "plan.md", "--output", "plan.html", ...args],
       {
         ...workshop.env,
         PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,

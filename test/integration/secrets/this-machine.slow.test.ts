@@ -38,7 +38,7 @@ describe("a file with what a tenant holds", () => {
     ["export --pulumi-import", ["export", "--pulumi-import", "a.json"], ["a.json"]],
     [
       "rollout",
-      ["rollout", "tenants.yaml", "--markdown", "a.md", "--html", "a.html", "--json", "a.json"],
+      ["rollout", "tenants.yaml", "--output", "a.md", "--output", "a.html", "--output", "a.json"],
       ["a.md", "a.html", "a.json", ".email-security/rollouts.db"],
     ],
   ];
