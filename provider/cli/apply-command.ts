@@ -33,24 +33,24 @@ interface Options extends PlannedOptions {
  */
 export function applyCommand(): Command {
   const command = new Command("apply")
-    .description("run `pulumi up` when what would be done is what was reviewed")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
+    .description("Run `pulumi up` if the plan is still the one that was reviewed")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return withHelp(
     withPlanOptions(command)
       .option(
         "--plan-digest <digest>",
-        "the digest of the plan that was reviewed; refuses when anything moved since",
+        "Apply only the plan with this digest; anything that changed since is refused",
       )
       .option(
         "--plan <file>",
-        "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
+        "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
       )
       .option(
         "--only-expired",
-        "remove what has expired, and nothing else: other changes, of files and console, stay pending",
+        "Remove what has expired and nothing else; other changes of files and console stay pending",
       )
       .addOption(failOnOption())
-      .option("--yes", "apply it; without it, the plan is only shown and compared")
+      .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
       .action(verb(run)),
     {
       examples: [

@@ -15,7 +15,7 @@ import { lockFiles } from "./write-options";
 export function csvCommand(): Command {
   return withHelp(
     new Command("csv")
-      .description("take a spreadsheet's table into a settings file, or write one")
+      .description("Import a CSV table into a settings file, or export one")
       .addCommand(importCommand())
       .addCommand(exportCommand()),
     {
@@ -38,18 +38,14 @@ function importCommand(): Command {
   return withHelp(
     new Command("import")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description("add the rows of a table to a settings file: all of them, or none where one has a mistake")
-      .argument("<table>", "the table (CSV); - for standard input")
-      .requiredOption("--to <file>", "the settings file; it is made when there is none")
+      .description("Add all rows of a table to a settings file, or none if one has a mistake")
+      .argument("<table>", "CSV table, or - for standard input")
+      .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
       .addOption(
-        new Option("--list <list>", "what rows are for that do not say it").choices([
-          "allow",
-          "deny",
-          "vips",
-        ]),
+        new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]),
       )
-      .option("--delimiter <character>", "what stands between cells, or tab (default: found out)", delimiter)
-      .option("--dry-run", "write nothing, only say what would be added")
+      .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
+      .option("--dry-run", "Show what would be added, and write nothing")
       .action(verb(importTable)),
     {
       examples: [
@@ -116,9 +112,9 @@ function differenceLines(different: readonly CsvDifference[], file: string): str
 function exportCommand(): Command {
   return withHelp(
     withOutputs(new Command("export"), FORMATS)
-      .description("write what settings files declare as a table that spreadsheets open")
-      .argument("[file]", "the settings file", "settings.yaml")
-      .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
+      .description("Export what settings files declare as a CSV table")
+      .argument("[file]", "Settings file", "settings.yaml")
+      .option("--delimiter <character>", "Set the separator of cells, or tab", delimiter, ",")
       .action(verb(exportTable)),
     {
       examples: [

@@ -16,10 +16,10 @@ import { withHelp } from "./verb-help";
 export function doctorCommand(): Command {
   return withHelp(
     withOutputs(new Command("doctor"), FORMATS)
-      .description("look at address, key, clock, engine and files, and say what to do")
+      .description("Check address, key, clock, engine and files, and show how to fix them")
       .argument(
         "[files...]",
-        "settings files or folders of them (default: the folder settings, or settings.yaml)",
+        "Settings files or directories of them (default: the directory settings, or settings.yaml)",
       )
       .action(verb(run)),
     {

@@ -33,18 +33,15 @@ interface Options extends WriteOptions, OutputOptions<(typeof FORMATS)[number]> 
  */
 export function driftCommand(): Command {
   const command = new Command("drift")
-    .description("show what was changed at the tenant past its settings files")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+    .description("Show drift between a tenant and its settings files")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
     .option(
       "--adopt <kinds>",
       "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
     );
   withWriteOptions(command)
-    .option("--revert", "show the commands that undo it; nothing is run")
-    .option(
-      "--stack <name>",
-      "the stack that applies it: tells what was done at the tenant from what the files declare since its last run",
-    )
+    .option("--revert", "Print the commands that revert the drift, without running them")
+    .option("--stack <name>", "Compare with this stack's last run, to tell console changes from file changes")
     .addOption(todayOption());
   withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {

@@ -40,28 +40,27 @@ interface Options extends Selecting, JournalOptions, OutputOptions<(typeof FORMA
 export function findCommand(): Command {
   const command = new Command("find")
     .description(
-      "find where a domain, address or mailbox is allowed or denied, or is a VIP, in files and at tenants",
+      "Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants",
     )
-    .argument("[values...]", "what to look for; - reads values from standard input, a line each")
-    .option("--sender <address>", "also tell which entry decides for mail from it; again for more", several)
-    .option("--below", "also find what stands below a domain: its subdomains and mailboxes")
+    .argument("[values...]", "Values to find, or - for standard input, a line each")
     .option(
-      "--file <file>",
-      "the tenant's settings file (default: settings.yaml, or the only one in settings)",
+      "--sender <address>",
+      "Show which entry decides for mail from this sender; repeat for several",
+      several,
     )
-    .option("--files-only", "read files alone, and ask no tenant")
-    .option("--stack <name>", "also look into the state of the tenant's stack")
-    .option("--all", "look in all tenants of the targets file")
-    .option("--targets <file>", `the targets file, for --all (default: ${TARGETS_FILE})`);
-  withSelectionBesideValues(command, WITH_ALL).option(
+    .option("--below", "Include the subdomains and mailboxes of a domain")
+    .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
+    .option("--files-only", "Read only files, and send no request to a tenant")
+    .option("--stack <name>", "Include the state of this stack")
+    .option("--all", "Search all tenants of the targets file")
+    .option("--targets <file>", `Search all tenants of this file (default: ${TARGETS_FILE})`);
+  withSelectionBesideValues(command).option(
     "--max-concurrent <number>",
-    `${WITH_ALL}how many tenants are read at once`,
+    "Read this many tenants at once",
     wholeNumber,
     16,
   );
-  withJournal(command, `${WITH_ALL}the journal, by which rollouts share the limits of addresses`).addOption(
-    todayOption(),
-  );
+  withJournal(command, "Use this rollout journal, for shared rate limits").addOption(todayOption());
   withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
@@ -79,8 +78,6 @@ export function findCommand(): Command {
     },
   });
 }
-
-const WITH_ALL = "with --all: ";
 
 async function run(values: readonly string[], options: Options): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
@@ -118,7 +115,7 @@ function isForAll({ all, targets, only, except, label, file, stack }: Options): 
   const isAll = all === true || [targets, only, except, label].some((given) => given !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
-      "--file and --stack are of one tenant; leave them out to look in all tenants of the targets file.",
+      "--file and --stack are of one tenant; leave them out to Search all tenants of the targets file.",
     );
   }
   return isAll;

@@ -14,7 +14,7 @@ type Options = FleetReading & OutputOptions<(typeof FORMATS)[number]>;
 export function fleetCommand(): Command {
   return withHelp(
     new Command("fleet")
-      .description("how all tenants stand; none is changed")
+      .description("Show the status of all tenants, without changing one")
       .addCommand(statusCommand())
       .addCommand(siteCommand()),
     {
@@ -34,7 +34,7 @@ export function fleetCommand(): Command {
  */
 function statusCommand(): Command {
   const command = new Command("status").description(
-    "show which tenants are as their files declare, which have drifted and which are behind",
+    "Show which tenants are in sync with their files, have drifted or are behind",
   );
   return withHelp(withOutputs(withReading(command), FORMATS).action(verb(status)), {
     examples: [

@@ -22,14 +22,11 @@ interface Options extends FleetReading, OutputOptions<(typeof FORMATS)[number]> 
  */
 export function siteCommand(): Command {
   const command = new Command("site")
-    .description("write how all tenants stand, and all that they have, as a static site")
-    .argument("<folder>", "where it is; it keeps a little of each run, to tell what changes over time");
+    .description("Write the status and settings of all tenants as a static site")
+    .argument("<folder>", "Directory of the site, which keeps a summary of each run");
   return withHelp(
     withOutputs(withReading(command), FORMATS)
-      .option(
-        "--evidence",
-        "read the mail of each tenant too, of the last 30 days, and tell beside each entry what it says; counts, and nobody's name",
-      )
+      .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")
       .action(verb(site)),
     {
       examples: [

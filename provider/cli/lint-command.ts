@@ -23,26 +23,27 @@ import { withHelp } from "./verb-help";
 export function lintCommand(): Command {
   return withHelp(
     withOutputs(new Command("lint"), FORMATS)
-      .description(
-        "find what is wrong or risky in settings files, or breaks the team's policy; asks nothing of the service",
-      )
+      .description("Find mistakes, risks and policy violations in settings files, without the service")
       .argument(
         "[files...]",
-        "settings files, folders of them, or a tenants.yaml with the files of its tenants (default: the folder settings, or settings.yaml)",
+        "Settings files, directories of them, or a tenants.yaml with the files of its tenants (default: the directory settings, or settings.yaml)",
       )
       .addOption(
-        new Option("--fail-on <level>", "also fail, with exit code 3, on findings of this level").choices([
+        new Option("--fail-on <level>", "Exit with 3 when there are findings of this level").choices([
           "warning",
           "note",
         ]),
       )
       .option(
         "--approvals <file>",
-        "hold what a change adds or alters to who approved it: the answer of GitHub (reviews) or GitLab (approvals), which a pipeline wrote",
+        "Check a change against its approvals, as GitHub (reviews) or GitLab (approvals) returned them",
       )
-      .option("--no-approvals", "leave that to the pipeline, where the policy demands it (requireApproval)")
-      .option("--base <revision>", "with --approvals: what the change is to be merged into, as origin/main")
-      .option("--author <login>", "with --approvals: who proposes the change, and so can't approve it")
+      .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
+      .option(
+        "--base <revision>",
+        "Set the revision that the change merges into, as origin/main, for --approvals",
+      )
+      .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
       .addOption(todayOption())
       .action(verb(lint)),
     {

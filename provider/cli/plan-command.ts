@@ -29,10 +29,8 @@ interface Options extends PlannedOptions, OutputOptions<PlanFormat> {
  */
 export function planCommand(): Command {
   const command = new Command("plan")
-    .description(
-      "show what would change at the tenant, what it risks, and what the tenant's own mail says; writes nothing",
-    )
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
+    .description("Show what would change at the tenant, the risks, and what the tenant's mail says")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return withHelp(
     withOutputs(withPlanOptions(command), FORMATS)
       .option("--all", "Show every change in text, even where there are hundreds")

@@ -13,8 +13,8 @@ import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
-import { date, wholeNumber, withinOption } from "./plan-options";
-import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
+import { todayOption, wholeNumber, withinOption } from "./plan-options";
+import { type Selecting, selectionOf, targetsOption, withSelection } from "./tenant-options";
 
 /** How a fleet is read. */
 export interface FleetReading extends JournalOptions, Selecting {
@@ -34,15 +34,15 @@ export interface FleetRead {
 /** Adds the options by which a fleet is read. */
 export function withReading(command: Command): Command {
   return withJournal(
-    withSelection(command.option("--targets <file>", "the targets file", TARGETS_FILE)),
-    "the journal, which tells what rollouts brought, and by which they share the limits of addresses",
+    withSelection(command.addOption(targetsOption())),
+    "Use this rollout journal, for applied settings and shared rate limits",
   )
     .addOption(withinOption())
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
+    .addOption(todayOption())
+    .option("--max-concurrent <number>", "Read this many tenants at once", wholeNumber, 16)
     .option(
       "--notify <file>",
-      "tell whoever `notify` and the environment name of drift and of ends that are new; the file keeps what was told",
+      "Notify the receivers of new drift and expiries; the file keeps what was sent",
     );
 }
 

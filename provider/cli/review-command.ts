@@ -23,13 +23,13 @@ interface Options extends OutputOptions<(typeof FORMATS)[number]> {
 export function reviewCommand(): Command {
   return withHelp(
     withOutputs(new Command("review"), FORMATS)
-      .description("list what stands and should be looked at, with a reason each; record what is decided")
-      .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
-      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+      .description("List entries and VIPs that need a review, with reasons, and record decisions")
+      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
       .addOption(withinOption())
       .addOption(todayOption())
-      .option("--offline", "ask no tenant; tell what the files alone can")
+      .option("--offline", "Read only files, and send no request to the tenant")
       .action(verb(run))
       .addCommand(keepCommand())
       .addCommand(reviewExtendCommand())

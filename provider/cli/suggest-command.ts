@@ -19,18 +19,15 @@ export function suggestCommand(): Command {
     new Command("suggest")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
       .description(
-        "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
+        "Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files",
       )
-      .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
-      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
-      .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
-      .option("--write", "write the suggestions into the files")
-      .option(
-        "--patch <file>",
-        "write the patch to a file, or - for stdout and nothing else; `git apply` takes it",
-      )
+      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+      .addOption(new Option("--only <kind...>", "Select these kinds").choices(KINDS))
+      .option("--most <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
+      .option("--write", "Write the suggestions into the files")
+      .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
       .action(verb(run)),
     {
       examples: [

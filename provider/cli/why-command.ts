@@ -12,7 +12,7 @@ import { type JournalOptions, journalToRead, withJournal } from "./journal-place
 import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
 import { writeOutputs } from "./output/write-outputs";
 import { defaultFile, todayOption, wholeNumber } from "./plan-options";
-import { TARGETS_FILE, type TenantNamed, tenantNamed } from "./tenant-options";
+import { TARGETS_FILE, type TenantNamed, targetsOption, tenantNamed } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
 const FORMATS = ["text", "markdown", "json"] as const;
@@ -32,15 +32,15 @@ interface Options extends JournalOptions, OutputOptions<(typeof FORMATS)[number]
  */
 export function whyCommand(): Command {
   const command = new Command("why")
-    .description("tell one entry's or VIP's whole story: who brought it, when, on what ticket, and what for")
-    .argument("<value>", "a domain, an IP address or a mailbox")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
-    .option("--tenant <name>", "a tenant of the targets file: with its settings file, address and key")
-    .option("--targets <file>", "the targets file", TARGETS_FILE);
-  withJournal(command, "the rollouts' journal")
-    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-    .option("--no-evidence", "don't look at the tenant's mail")
-    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+    .description("Show the history of one entry or VIP: who added it, when, why and on what ticket")
+    .argument("<value>", "Domain, IP address or mailbox")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+    .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
+    .addOption(targetsOption());
+  withJournal(command, "Use this rollout journal")
+    .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+    .option("--no-evidence", "Skip the tenant's mail")
+    .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
     .addOption(todayOption());
   withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {

@@ -20,13 +20,11 @@ interface WorkerOptions {
 export function workerCommand(): Command {
   return withHelp(
     new Command("worker")
-      .description(
-        "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
-      )
-      .option("--database <address>", `the journal: postgres://… (${DATABASE_DEFAULT})`)
+      .description("Change tenants of rollouts that run elsewhere; any number of machines can take part")
+      .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT})`)
       .option(
         "--concurrency <number>",
-        "how many tenants at once (default: as this machine's cores and memory allow)",
+        "Change this many tenants at once (default: as this machine's cores and memory allow)",
         wholeNumber,
       )
       .action(verb(work)),
