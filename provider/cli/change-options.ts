@@ -36,7 +36,7 @@ export interface ChangeOptions extends WriteOptions {
   readonly tenant?: string;
   readonly baseline?: true;
   readonly targets: string;
-  readonly evidence: boolean;
+  readonly offline?: true;
 }
 
 /** Adds the options by which a file is chosen, and what is done with it. */
@@ -51,7 +51,7 @@ export function withPlace(command: Command): Command {
       )
       .addOption(targetsOption())
       .option("--baseline", "Change the included baseline instead, for all tenants that include it")
-      .option("--no-evidence", "Send no request to the service"),
+      .option("--offline", "Send no request to the service"),
   );
 }
 

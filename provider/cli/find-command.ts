@@ -25,7 +25,7 @@ interface Options extends Selecting, JournalOptions, OutputOptions<(typeof FORMA
   readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
-  readonly filesOnly?: boolean;
+  readonly offline?: boolean;
   readonly stack?: string;
   readonly all?: boolean;
   readonly targets?: string;
@@ -50,7 +50,7 @@ export function findCommand(): Command {
     )
     .option("--below", "Include the subdomains and mailboxes of a domain")
     .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
-    .option("--files-only", "Read only files, and send no request to a tenant")
+    .option("--offline", "Read only files, and send no request to a tenant")
     .option("--stack <name>", "Include the state of this stack")
     .option("--all", "Search all tenants of the targets file")
     .option("--targets <file>", `Search all tenants of this file (default: ${TARGETS_FILE})`);
@@ -124,12 +124,12 @@ function isForAll({ all, targets, only, except, label, file, stack }: Options): 
 async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   const { findTenant, readMatching } = await import("../gitops/find/find-tenant.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
-  const { filesOnly, stack, today } = options;
-  const file = options.file ?? (await fileIfAny(filesOnly === true));
+  const { offline, stack, today } = options;
+  const file = options.file ?? (await fileIfAny(offline === true));
   let client: SettingsClient | undefined;
   let unconnected: { readonly error: unknown } | undefined;
   try {
-    client = filesOnly ? undefined : connect();
+    client = offline ? undefined : connect();
   } catch (error) {
     // What the files say is told all the same.
     if (file === undefined) throw error;
@@ -187,12 +187,12 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const { readTargets } = await import("../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../fleet/find-in-fleet.js");
-  const { filesOnly, maxConcurrent: concurrency, today } = options;
+  const { offline, maxConcurrent: concurrency, today } = options;
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
   const { targets, services } = readTargets(options.targets ?? TARGETS_FILE);
   const selected = selectTargets(targets, selectionOf(options));
   const log = (line: string): void => console.error(harmless(line));
-  const permits = filesOnly
+  const permits = offline
     ? undefined
     : await permitsForReading(await journalToRead(options.database), services, log);
   try {

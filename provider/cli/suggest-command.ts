@@ -25,7 +25,7 @@ export function suggestCommand(): Command {
       .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
       .addOption(new Option("--only <kind...>", "Select these kinds").choices(KINDS))
-      .option("--most <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
+      .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
       .option("--write", "Write the suggestions into the files")
       .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
       .action(verb(run)),
@@ -69,7 +69,7 @@ interface SuggestCommandOptions {
   readonly days: number;
   readonly maxPages?: number;
   readonly only?: readonly SuggestionKind[];
-  readonly most: number;
+  readonly limit: number;
   readonly write?: true;
   readonly patch?: string;
 }
@@ -82,7 +82,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   using locks = found.locks;
   const { suggestions: all, summary, settings } = found;
   // More than a person looks through in one pull request.
-  const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
+  const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.limit));
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readerFrom(file));
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());

@@ -245,7 +245,7 @@ it("ends with 0 where it is nowhere, over one tenant too, and asks nobody for fi
     stderr: "",
   });
   sandbox.clearRequests();
-  expect((await find("evil.example", "--all", "--files-only")).code).toBe(2);
+  expect((await find("evil.example", "--all", "--offline")).code).toBe(2);
   expect(sandbox.requests).toEqual([]);
 });
 

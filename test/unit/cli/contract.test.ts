@@ -45,9 +45,12 @@ describe("every command", () => {
     }
   });
 
-  it.each(["--json", "--markdown", "--html", "--csv", "--sarif", "--out"])("does without %s", (long) => {
-    expect(named(long)).toEqual([]);
-  });
+  it.each(["--json", "--markdown", "--html", "--csv", "--sarif", "--out", "--concurrency"])(
+    "does without %s",
+    (long) => {
+      expect(named(long)).toEqual([]);
+    },
+  );
 
   it("means the same by --today and --targets", () => {
     expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
