@@ -37,8 +37,8 @@ export async function writeOutputs<F extends Format>(
     writeOutputFile(to.file, text);
     written.push(to.file);
   }
-  if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}${note}.`));
   for (const { to, text } of rendered) if (typeof to === "string") process[to].write(text);
+  if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}${note}.`));
 }
 
 /** What text for an output is rendered for. */

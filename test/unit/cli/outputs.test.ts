@@ -144,7 +144,7 @@ async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promis
 it("writes each output in its format, and names the files on stderr", async () => {
   const json = { format: "json", to: { file: file("a.json") } } as const;
   const told = await write([json, { format: "text", to: "stdout" }]);
-  expect(told).toEqual([`stderr: Wrote ${json.to.file}.`, "stdout: text\n"]);
+  expect(told).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
   expect(readFileSync(json.to.file, "utf8")).toBe("{}\n");
   expect(statSync(json.to.file).mode & 0o777).toBe(0o600);
 });
