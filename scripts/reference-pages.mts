@@ -94,10 +94,25 @@ export function cliPages(): Pages {
       );
       return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");
     }),
+    OUTPUT,
     "How a verb ends: [exit codes](../exit-codes.md). What an error means: [error codes](../errors/index.md).",
   ];
   return new Map([...pages, [`${VERBS}/index.md`, `${index.join("\n\n")}\n`]]);
 }
+
+const OUTPUT = `## Output
+
+Data goes to standard output; progress, notes and errors go to standard error.
+
+| option | |
+|---|---|
+| \`--format FORMAT\` | The format of what is printed, and of each \`--output\` that names none: \`text\` by default. |
+| \`--output FILE\` | Writes to a file. Its extension sets the format where \`--format\` does not: \`.txt\`, \`.md\`, \`.html\`, \`.json\`, \`.csv\` or \`.sarif\`. |
+| \`--output FORMAT=FILE\` | Writes this format to a file. |
+| \`--output -\` | Writes to standard output, as in \`--output json=-\`. |
+
+Repeat \`--output\` to write several files in one run. Text still goes to the terminal unless an output is \`-\`. A file is written whole
+or not at all. Each page says which formats its command has.`;
 
 function verbPage(verb: Command): string {
   const parts: string[] = [];

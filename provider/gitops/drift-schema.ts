@@ -17,7 +17,8 @@ export function driftJsonSchema(): Record<string, unknown> {
   return {
     $id: `urn:pulumi-email-security:drift:${DRIFT_FORMAT}`,
     title: "Email security drift",
-    description: "How a tenant differs from its settings files, as `email-security drift --json` writes it.",
+    description:
+      "How a tenant differs from its settings files, as `email-security drift --format json` writes it.",
     ...(z.toJSONSchema(driftSchema) as Record<string, unknown>),
   };
 }

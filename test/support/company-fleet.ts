@@ -145,7 +145,7 @@ export class CompanyFleet implements AsyncDisposable {
   async rollout(at: number): Promise<void> {
     const { folder, tenants } = this.#clone(at);
     await rm(join(folder, "report.json"), { force: true });
-    const { code } = await this.run(at, "rollout", "--yes", "--json", "report.json");
+    const { code } = await this.run(at, "rollout", "--yes", "--output", "report.json");
     if (code !== 0) return;
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as RolloutReport;
     for (const { name, state } of report.tenants) {
@@ -165,7 +165,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   async status(at: number): Promise<void> {
-    const run = await this.run(at, "fleet", "status", "--json");
+    const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));

@@ -17,7 +17,7 @@ export function statusJsonSchema(): Record<string, unknown> {
     $id: `urn:pulumi-email-security:fleet-status:${FLEET_STATUS_FORMAT}`,
     title: "Email security fleet status",
     description:
-      "How the tenants of a targets file stand, as `email-security fleet status --json` writes it.",
+      "How the tenants of a targets file stand, as `email-security fleet status --format json` writes it.",
     ...(z.toJSONSchema(statusSchema) as Record<string, unknown>),
   };
 }

@@ -17,7 +17,7 @@ export function findJsonSchema(): Record<string, unknown> {
     $id: `urn:pulumi-email-security:find:${FIND_FORMAT}`,
     title: "Email security find",
     description:
-      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find --json` prints it.",
+      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find --format json` prints it.",
     ...(z.toJSONSchema(findSchema) as Record<string, unknown>),
   };
 }

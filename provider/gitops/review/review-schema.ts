@@ -18,7 +18,7 @@ export function reviewJsonSchema(): Record<string, unknown> {
     $id: `urn:pulumi-email-security:review:${REVIEW_FORMAT}`,
     title: "Email security review",
     description:
-      "What of a tenant's settings should be looked at, as `email-security review --json` writes it.",
+      "What of a tenant's settings should be looked at, as `email-security review --format json` writes it.",
     ...(z.toJSONSchema(reviewSchema) as Record<string, unknown>),
   };
 }

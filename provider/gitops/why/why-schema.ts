@@ -211,7 +211,7 @@ export function whyJsonSchema(): Record<string, unknown> {
   return {
     $id: `urn:pulumi-email-security:why:${WHY_FORMAT}`,
     title: "Email security story of a value",
-    description: "All that is known of one entry or VIP, as `email-security why --json` writes it.",
+    description: "All that is known of one entry or VIP, as `email-security why --format json` writes it.",
     ...(z.toJSONSchema(whySchema) as Record<string, unknown>),
   };
 }

@@ -266,5 +266,5 @@ const schema = z
   })
   .readonly();
 
-/** A {@link Plan} as JSON holds it: what `plan --json` writes, and what is read back. Compiles only when both are the same. */
+/** A {@link Plan} as JSON holds it: what `plan --format json` writes, and what is read back. Compiles only when both are the same. */
 export const planSchema: IsSame<z.output<typeof schema>, Plan> extends true ? typeof schema : never = schema;

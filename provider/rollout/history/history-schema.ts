@@ -17,19 +17,19 @@ export function historySchemas(): Readonly<Record<string, Record<string, unknown
     "rollout-history.schema.json": jsonSchema(
       `rollout-history:${HISTORY_FORMAT}`,
       "Email security rollouts that were",
-      "Which rollouts were, as `email-security rollout history --json` prints it.",
+      "Which rollouts were, as `email-security rollout history --format json` prints it.",
       historySchema,
     ),
     "rollout-show.schema.json": jsonSchema(
       `rollout-show:${SHOWN_FORMAT}`,
       "Email security rollout, all that is known of it",
-      "A rollout's whole record, as `email-security rollout show --json` prints it.",
+      "A rollout's whole record, as `email-security rollout show --format json` prints it.",
       shownSchema,
     ),
     "rollout-diff.schema.json": jsonSchema(
       `rollout-diff:${DIFFERENCE_FORMAT}`,
       "Email security difference of two rollouts",
-      "What two rollouts declared differently, as `email-security rollout diff --json` prints it.",
+      "What two rollouts declared differently, as `email-security rollout diff --format json` prints it.",
       differenceSchema,
     ),
   };

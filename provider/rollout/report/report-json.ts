@@ -16,7 +16,8 @@ export function reportJsonSchema(): Record<string, unknown> {
   return {
     $id: SCHEMA_ID,
     title: "Email security rollout",
-    description: "What a rollout did, tenant by tenant, as `email-security rollout status --json` writes it.",
+    description:
+      "What a rollout did, tenant by tenant, as `email-security rollout status --format json` writes it.",
     ...(z.toJSONSchema(reportSchema) as Record<string, unknown>),
   };
 }

@@ -5,7 +5,7 @@ import type { RolloutState, TenantState, WaveState } from "../wave";
 export const REPORT_FORMAT = 1;
 
 /**
- * What a rollout did, tenant by tenant. Plain data: it is the JSON that `rollout status --json` writes. Times are ISO 8601 in
+ * What a rollout did, tenant by tenant. Plain data: it is the JSON that `rollout status --format json` writes. Times are ISO 8601 in
  * UTC, durations in milliseconds. All texts from outside are as they came: who shows them makes them harmless.
  */
 export interface RolloutReport {
