@@ -12,9 +12,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Task } from "../rollout/tasks/task";
-import type { Purpose } from "../rollout/which-rollout";
 import { withCode } from "../settings/email-security-error";
-import { nearestName } from "../settings/nearest-name";
 import { missing, OPTIONAL_PARTS } from "../settings/optional-parts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -42,7 +40,6 @@ interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly alwaysRunEngine?: boolean;
   readonly onlyExpired?: boolean;
   readonly mend?: "drift";
-  readonly resume?: string | true;
 }
 
 interface RollbackOptions extends RunOptions, Consent, Selecting {
@@ -67,7 +64,7 @@ const EXITS = {
   3: "refused by a guard or by --fail-on, or not what was reviewed",
 } as const;
 
-const EXITS_OF_GOING_ON = {
+const EXITS_OF_RESUMING = {
   ...EXITS,
   2: "something is left to do: another gate, an interruption",
   3: "refused by a guard: a tenant is not as it was when it was planned",
@@ -110,29 +107,25 @@ export function rolloutCommand(): Command {
         "take back what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
       ).choices(["drift"]),
     )
-    .option(
-      "--resume [id]",
-      "go on with a rollout that was interrupted or stopped (default: the newest that is not through)",
-    )
     .action(verb(rollout));
   withRunOptions(withSelection(command));
   command.addCommand(
     withHelp(
-      withRunOptions(new Command("continue"))
-        .description("go on with a rollout that waits at a gate or after the wave that --until named")
-        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
-        .action(
-          verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, "continue")),
-        ),
+      withRunOptions(new Command("resume"))
+        .description(
+          "resume a rollout: let it pass the gate where it waits, or finish one that was interrupted, stopped or left failed tenants",
+        )
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that can be resumed)")
+        .action(verb(resume)),
       {
         examples: [
-          { does: "the newest that waits", line: "rollout continue" },
+          { does: "the newest that can be resumed", line: "rollout resume" },
           {
             does: "and wait again after the wave early",
-            line: "rollout continue 20261121-0800-7f3a91 --until early",
+            line: "rollout resume 20261121-0800-7f3a91 --until early",
           },
         ],
-        exits: EXITS_OF_GOING_ON,
+        exits: EXITS_OF_RESUMING,
       },
     ),
   );
@@ -219,7 +212,7 @@ export function rolloutCommand(): Command {
         line: "rollout tenants.yaml --markdown comment.md --html plan.html",
       },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
-      { does: "go on after an interruption", line: "rollout --resume" },
+      { does: "go on past a gate, or after an interruption", line: "rollout resume" },
     ],
     exits: EXITS,
   });
@@ -242,26 +235,7 @@ function withRunOptions(command: Command): Command {
 }
 
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
-  refuseMisspeltVerb(file, command);
-  if (options.resume !== undefined) {
-    const given = [
-      "only",
-      "except",
-      "label",
-      "planDigest",
-      "today",
-      "alwaysRunEngine",
-      "onlyExpired",
-      "mend",
-      "evidence",
-    ].filter((name) => command.getOptionValueSource(name) === "cli");
-    if (given.length > 0 || command.args.length > 0) {
-      throw new ConfigurationError(
-        "--resume goes on with what was planned: leave out the targets file and what selects tenants.",
-      );
-    }
-    return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
-  }
+  refuseUnknownCommand(file, command);
   tellMissingTelemetry();
   const task = taskOf(options);
   const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
@@ -349,12 +323,10 @@ function tellMissingTelemetry(): void {
   if (error !== undefined) console.error(harmless(`warning: going on without. ${withCode(error)}`));
 }
 
-/** A verb with a slip in it stands where a file may stand. */
-function refuseMisspeltVerb(file: string, command: Command): void {
+/** A word that is no path and no file is a command that doesn't exist. */
+function refuseUnknownCommand(file: string, command: Command): void {
   if (/[./\\]/.test(file) || existsSync(file)) return;
-  const verbs = command.commands.map((verb) => verb.name());
-  const meant = nearestName(file, verbs);
-  if (meant !== undefined) command.error(`error: unknown command '${file}'; did you mean ${meant}?`);
+  command.error(`error: unknown command '${file}'`);
 }
 
 /** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
@@ -494,15 +466,11 @@ function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): P
   }));
 }
 
-async function goOn(
-  id: string | undefined,
-  options: RunOptions,
-  purpose: Extract<Purpose, "resume" | "continue">,
-): Promise<ExitCode> {
+async function resume(id: string | undefined, options: RunOptions): Promise<ExitCode> {
   tellMissingTelemetry();
   return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
-    const record = await findRollout(rollouts, id, purpose);
+    const record = await findRollout(rollouts, id, "resume");
     const [newest] = await rollouts.journal.records();
     if (id === undefined && newest !== undefined && newest.id !== record.id) {
       console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
@@ -522,7 +490,8 @@ async function goOn(
       );
     }
     await tellSkipped(rollouts, record.spec, "Goes on without");
-    return await run(rollouts, record.id, purpose === "resume", options);
+    // A gate that is reached after this was read is not approved: nobody has seen it.
+    return await run(rollouts, record.id, record.state !== "waiting", options);
   });
 }
 

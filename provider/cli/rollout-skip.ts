@@ -124,8 +124,8 @@ async function tellRollouts(rollouts: Rollouts, { rollouts: all }: Skipping): Pr
     );
     say(`In the rollout ${id}: ${parts.join("; ")}.`);
     if (isHeld) continue;
-    const next = state === "waiting" ? rollouts.commands.continue(id) : rollouts.commands.resume(id);
-    say(`To go on with it: \`${next}\``);
+    const how = state === "waiting" ? "To let it go on" : "To go on with it";
+    say(`${how}: \`${rollouts.commands.resume(id)}\``);
   }
 }
 

@@ -29,11 +29,7 @@ export class RolloutCommands {
   }
 
   resume(id: string): string {
-    return this.#command(`--resume ${id}`);
-  }
-
-  continue(id: string): string {
-    return this.#command(`continue ${id}`);
+    return this.#command(`resume ${id}`);
   }
 
   status(id: string): string {

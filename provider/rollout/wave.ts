@@ -9,7 +9,7 @@ export interface Wave {
   readonly tolerated: number;
   /** How long to wait once it is through, in milliseconds. */
   readonly soakMs: number;
-  /** Whether a person has to say `continue` before the next wave. */
+  /** Whether a person has to resume the rollout before the next wave. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
   /** When none of its tenants is begun. Default: any time is well. */

@@ -8,7 +8,7 @@ import { TASK_WORDS, type Task } from "./tasks/task";
 import { isOpenState } from "./wave";
 
 /** What a person wants with a rollout. */
-export type Purpose = "status" | "resume" | "continue" | "rollback" | "stop";
+export type Purpose = "status" | "resume" | "rollback" | "stop";
 
 /** What finding one looks at beside the journal. */
 export interface FindingContext {
@@ -117,11 +117,6 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
     called: "that can be resumed",
     fits: ({ state }) => state !== "abandoned",
     isMeant: ({ record, isRetriable }) => isOpen(record) || isRetriable,
-  },
-  continue: {
-    called: "that waits for a person",
-    fits: ({ state }) => state === "waiting",
-    isMeant: ({ record }) => record.state === "waiting",
   },
   rollback: {
     called: "that can be taken back",

@@ -51,7 +51,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
 };
 
 const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
-  ["continue", (id) => ["continue", id], "done"],
+  ["resume", (id) => ["resume", id], "done"],
   ["stop", (id) => ["stop", id], "abandoned"],
   ["rollback", (id) => ["rollback", id, "--yes"], "abandoned"],
 ];
@@ -85,7 +85,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
     await typed(fleet, cancel);
     expect(locksIn(locksOf(id))).toEqual([]);
   }
-  expect(await run("continue", id)).toMatchObject({ code: 0 });
+  expect(await run("resume", id)).toMatchObject({ code: 0 });
 });
 
 it.each(COMMANDS)(
@@ -94,7 +94,7 @@ it.each(COMMANDS)(
     const id = await killedInMark(args);
     const again = await run(...args(id));
     // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
-    if (again.code !== 0) await run("--resume");
+    if (again.code !== 0) await run("resume");
     expect((await fleet.report(id)).state, again.output).toBe(state);
     const next = await run("--only-expired", "--yes");
     expect(next.code, next.output).toBe(0);
@@ -104,7 +104,7 @@ it.each(COMMANDS)(
 /** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
   // Else a rollback would take back the baseline too, which no later rollout brings again without being asked.
-  await run("continue", await atGate());
+  await run("resume", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
     const killed = fleet.begin({}, "rollout", ...args(id));
@@ -113,7 +113,7 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     await killed.ended;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
-    await run("--resume");
+    await run("resume");
     await run("stop", id);
     baseline = baseline.slice(0, -1);
   }

@@ -104,7 +104,7 @@ it("stops at one failure more than is tolerated; resumed, it does only what is l
   expect(written(fleet)).toEqual([]);
 
   await proxy.heal();
-  const resumed = fleet.begin({}, "rollout", "--resume");
+  const resumed = fleet.begin({}, "rollout", "resume");
   await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
   // A colleague in the console, between the plan and the tenant's turn.
   await fleet.console("t5", "POST", "/allow_deny_entries", {
@@ -127,7 +127,7 @@ it("stops at one failure more than is tolerated; resumed, it does only what is l
   const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
   await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
   fleet.take();
-  const last = await fleet.rollout("--resume");
+  const last = await fleet.rollout("resume");
   expect(begun(last)).toEqual(["t5"]);
   expect(errors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
   expect(written(fleet)).toEqual(["t5"]);

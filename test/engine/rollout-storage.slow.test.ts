@@ -71,7 +71,7 @@ function expectEachOnce(): void {
 
 /** What a person is told to do next. */
 function nextCommand(output: string): string[] {
-  return /`email-security rollout (--resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
+  return /`email-security rollout (resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
 }
 
 /** Keeps the journal locked, as a backup or a person's query does. */
@@ -136,7 +136,7 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
   await fleet.quiet();
   mkdirSync(dirname(journal));
   writeFileSync(journal, "");
-  for (const args of [["--yes"], ["--resume"], ["continue"], ["status"], ["stop"]]) {
+  for (const args of [["--yes"], ["resume"], ["status"], ["stop"]]) {
     const refused = await fleet.rollout(...args);
     expect(refused, args.join()).toMatchObject({ code: 1 });
     expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);

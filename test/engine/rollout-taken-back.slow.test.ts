@@ -93,7 +93,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const history = await emailSecurity(fleet.folder, ["rollout", "history"], fleet.environment);
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
-  expect((await fleet.rollout("--resume", id)).output).toMatch(
+  expect((await fleet.rollout("resume", id)).output).toMatch(
     /is abandoned\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();

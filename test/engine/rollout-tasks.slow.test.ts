@@ -59,7 +59,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   await fleet.quiet();
   expect(flat(killed)).toContain("it takes away what has ended, and nothing else");
   expect(flat(killed)).toMatch(/t0, t1: 1 other change that is pending/);
-  const done = await fleet.rollout("--resume");
+  const done = await fleet.rollout("resume");
   expect(told(done), done.output).toEqual([0, ["t0", "t1"]]);
   expect(statesIn(done.report())).toEqual({ t0: "done", t1: "done", t2: "unchanged" });
   expect(done.report()).toMatchObject({ task: "only-expired", counts: { done: 2, unchanged: 1 } });

@@ -96,7 +96,7 @@ const command = fc
   .tuple(
     at,
     fc.oneof(
-      { weight: 3, arbitrary: fc.constant(["rollout", "continue"]) },
+      { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
       fc.constant(["rollout", "stop"]),
       { weight: 2, arbitrary: fc.constant(["rollout", "rollback", "--yes"]) },
       fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
@@ -129,7 +129,7 @@ it("whatever becomes of the set of tenants, nobody is written to whom the file d
     await using company = await CompanyFleet.start();
     await company.edit(0, START, true);
     await company.rollout(0);
-    await company.run(0, "rollout", "continue");
+    await company.run(0, "rollout", "resume");
     for (const [edits, deed, isReverted] of rounds) {
       const before = [0, 1].map((clone) => company.tenants(clone));
       for (const one of edits) await one(company);

@@ -174,7 +174,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         : [
             {
               why: `Mend what failed${text}, then go on with the tenants that are left.`,
-              command: `email-security rollout --resume ${before.id}`,
+              command: `email-security rollout resume ${before.id}`,
             },
             {
               why: "Or take back what was changed.",

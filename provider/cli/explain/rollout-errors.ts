@@ -63,7 +63,7 @@ export const ROLLOUT_ERRORS = {
       "the command failed, or took too long",
     ],
     remedies: ["Make the key readable there, for the process that changes the tenants."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_SAME_KEY: {
     means:
@@ -141,7 +141,7 @@ export const ROLLOUT_ERRORS = {
       "Do what the message says about the file.",
       "Bring back a copy where it is lost; it takes what is beside it along (`-wal`).",
     ],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_DATABASE: {
     means: "The rollout's journal, a PostgreSQL database, can't be reached or used.",
@@ -243,7 +243,7 @@ export const ROLLOUT_ERRORS = {
       "the service's lists lag behind what was written (eventual consistency), by more than 3 s",
     ],
     remedies: ["See who else changes this tenant: the lines below the message name the entries."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_STOPPED: {
     means: "It was stopped in the middle. What was done stays.",
@@ -252,7 +252,7 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Nothing needs to be mended: the next run does what is left. What was only being planned is planned anew.",
     ],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_TEMPORARY_FOLDER: {
     means: "The folder for temporary files can't be used.",
@@ -260,6 +260,6 @@ export const ROLLOUT_ERRORS = {
       "The folder for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its folder, is not there. Give another place, or bring it back. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
     causes: ["its disk is full", "`TMPDIR` names a folder that is not there, or may not be written"],
     remedies: ["Make room there, or name another folder by `TMPDIR`."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
 } as const satisfies Explanations;

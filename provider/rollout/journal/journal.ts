@@ -169,7 +169,7 @@ export class Journal extends JournalReader {
         ...(by === undefined ? {} : { by }),
       });
       if (current !== undefined) await updateTargets(transaction, id, current);
-      await applySkips(transaction, id, now, retry ? "resume" : "continue", current?.leftOut);
+      await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.leftOut);
       if (retry) await retryFailed(transaction, id);
       else {
         await transaction.query(

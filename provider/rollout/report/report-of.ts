@@ -140,7 +140,7 @@ export async function adviceOn(
   switch (state) {
     case "waiting":
       return [
-        { why: "When what it did is well, go on:", command: commands.continue(id) },
+        { why: "When what it did is well, go on:", command: commands.resume(id) },
         ...(await takingBack(journal, record, commands)),
       ];
     case "stopped":

@@ -31,12 +31,12 @@ export async function refuseOpenRollouts(
   const reader = new JournalReader(database);
   for (const row of rows) {
     const id = String(row["id"]);
-    const { spec, state } = await reader.record(id);
+    const { spec } = await reader.record(id);
     // Of whichever state backend: rather one too many is told.
     if (spec.project !== project) continue;
     throw new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${state === "waiting" ? commands.continue(id) : commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
+      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
     );
   }
 }

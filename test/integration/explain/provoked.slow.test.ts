@@ -391,7 +391,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     const id = await begunRollout();
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
-    return await told("rollout", "--resume", id);
+    return await told("rollout", "resume", id);
   },
   ERR_ROLLOUT_MARKS: async () => {
     using marks = new Marks(

@@ -143,7 +143,7 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
     /^Nothing that ended before/,
   );
-  const resumed = await email("rollout", "--resume", first);
+  const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([
     1,
     expect.stringContaining(

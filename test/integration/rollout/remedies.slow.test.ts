@@ -82,8 +82,8 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.handOver(id, 0, "The wave one is through, and its gate waits for a person.");
       return id;
     },
-    status: ["continue", "rollback"],
-    rival: ["continue", "rollback", "stop"],
+    status: ["resume", "rollback"],
+    rival: ["resume", "rollback", "stop"],
     stop: ["rollback"],
   },
   "stopped where a tenant failed": {
@@ -92,8 +92,8 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
-    status: ["--resume", "rollback", "skip"],
-    rival: ["--resume", "rollback", "stop"],
+    status: ["resume", "rollback", "skip"],
+    rival: ["resume", "rollback", "stop"],
     stop: ["rollback"],
   },
   "stopped before it began a tenant": {
@@ -102,8 +102,8 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.stop(id, "A person stopped it.");
       return id;
     },
-    status: ["--resume"],
-    rival: ["--resume", "stop"],
+    status: ["resume"],
+    rival: ["resume", "stop"],
     stop: [],
   },
   "was killed in the middle of a tenant": {
@@ -112,8 +112,8 @@ const STATES: Readonly<Record<string, State>> = {
       await claim(journal, id, "t0");
       return id;
     },
-    status: ["--resume", "rollback"],
-    rival: ["--resume", "rollback", "stop"],
+    status: ["resume", "rollback"],
+    rival: ["resume", "rollback", "stop"],
     stop: ["rollback"],
   },
   "is done, and a tenant failed": {
@@ -121,7 +121,7 @@ const STATES: Readonly<Record<string, State>> = {
       const id = await begun(journal, { t0: FAILED, t1: undefined });
       return await done(journal, id);
     },
-    status: ["--resume"],
+    status: ["resume"],
     rival: ["plan"],
     stop: ["status"],
   },
@@ -238,7 +238,7 @@ async function expectToWork(folder: string, place: string, command: string): Pro
     if (verb === "stop") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
     // It was begun again, and came as far as a key that is not there.
-    if (verb === "--resume" || verb === "continue") {
+    if (verb === "resume") {
       expect(
         events.filter((kind) => kind === "started"),
         command,
@@ -260,9 +260,7 @@ function commandsIn(output: string): string[] {
 }
 
 function verbOf(command: string): string {
-  return (
-    /^email-security rollout (--resume|continue|status|stop|rollback|skip)\b/.exec(command)?.[1] ?? "plan"
-  );
+  return /^email-security rollout (resume|status|stop|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
 function copyOf(folder: string): string {

@@ -56,7 +56,7 @@ it("makes no journal, and refuses what says too little", async () => {
     code: 1,
     stderr: expect.stringContaining("There is no rollouts' journal at"),
   });
-  for (const verb of ["status", "continue", "--resume", "rollback", "skip", "history"]) {
+  for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
     expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("There is no rollouts' journal at"),
@@ -126,7 +126,7 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
   // Also where the targets file is gone meanwhile.
   const ended = await skip("acme", "globex", "--end", "--targets", "gone.yaml");
   expect(ended.code).toBe(0);
-  expect(ended.stdout).toContain(`email-security rollout --resume ${id}`);
+  expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
   expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
 
   // As they were skipped, by a pattern; of one that nobody is, nothing is ended.

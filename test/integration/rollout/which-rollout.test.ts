@@ -52,7 +52,6 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 /** Which one is meant, read off the list as a person would. */
 const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
   status: (all) => all.length - 1,
-  continue: (all) => all.findLastIndex(({ state }) => state === "waiting"),
   stop: (all) => all.findLastIndex(({ state }) => isOpen(state)),
   resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
   rollback: (all) => {

@@ -215,9 +215,9 @@ describe("sending", () => {
         summary: "The wave canary is through.",
         source: "tenants.yaml",
         tenants: [],
-        next: [{ why: "Go on:", command: "email-security rollout continue 20261121" }],
+        next: [{ why: "Go on:", command: "email-security rollout resume 20261121" }],
       }),
     );
-    for (const body of bodies) expect(body).toContain("rollout continue 20261121");
+    for (const body of bodies) expect(body).toContain("rollout resume 20261121");
   });
 });
