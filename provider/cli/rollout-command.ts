@@ -185,22 +185,36 @@ export function rolloutCommand(): Command {
     withHelp(
       withJournal(new Command("stop"), JOURNAL)
         .description(
-          "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
+          "stop a rollout that is under way: it begins no more tenants and finishes those that it began; `resume` goes on with it, `abandon` ends it for good",
         )
-        .argument(
-          "[id]",
-          "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
-        )
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is under way)")
         .action(verb(stop)),
       {
         examples: [
-          { does: "begin nothing more; what is under way is finished", line: "rollout stop" },
-          { does: "give up one that waits", line: "rollout stop 20261121-0800-7f3a91" },
+          { does: "the newest that is under way", line: "rollout stop" },
+          { does: "a certain one", line: "rollout stop 20261121-0800-7f3a91" },
         ],
-        exits: {
-          0: "it begins nothing more, or is given up",
-          1: "an error",
-        },
+        exits: { 0: "it begins no more tenants", 1: "an error" },
+      },
+    ),
+  );
+  command.addCommand(
+    withHelp(
+      withJournal(new Command("abandon"), JOURNAL)
+        .description(
+          "abandon a rollout that waits, was stopped or was interrupted: it is never finished, and keeps no other rollout from its tenants; what it did stays",
+        )
+        .argument(
+          "[id]",
+          "the rollout, or the beginning of its id (default: the newest that is not finished)",
+        )
+        .action(verb(abandon)),
+      {
+        examples: [
+          { does: "the newest that is not finished", line: "rollout abandon" },
+          { does: "a certain one", line: "rollout abandon 20261121-0800-7f3a91" },
+        ],
+        exits: { 0: "it is abandoned", 1: "an error; nothing was changed" },
       },
     ),
   );
@@ -483,7 +497,7 @@ async function resume(id: string | undefined, options: RunOptions): Promise<Exit
         harmless(
           `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
             isOpen(record)
-              ? `give it up (\`${rollouts.commands.stop(record.id)}\`), and begin a new one (${anew})`
+              ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${anew})`
               : `begin a new one: ${anew}`
           }.`,
         ),
@@ -675,36 +689,40 @@ async function rollback(
 
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
     const record = await findRollout(rollouts, id, "stop");
-    const isGivenUp = await rollouts.stop(record.id);
-    const { commands } = rollouts;
-    if (!isGivenUp) {
-      console.error(
-        `The rollout ${record.id} begins nothing more; what is under way is finished. How far that is: \`${commands.status(record.id)}\``,
-      );
-      return EXIT.clean;
-    }
+    await rollouts.stop(record.id);
+    console.error(
+      `The rollout ${record.id} begins no more tenants; those that it began are finished. How far that is: \`${rollouts.commands.status(record.id)}\``,
+    );
+    return EXIT.clean;
+  });
+}
+
+async function abandon(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
+  return await withRollouts(options, async (rollouts) => {
+    if (id !== undefined && (await abandonElsewhere(rollouts, id))) return EXIT.clean;
+    const record = await findRollout(rollouts, id, "abandon");
+    await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
     const next = advice.map(({ why, command }) => ` ${why} \`${command}\``).join("");
     console.error(
       harmless(
-        `The rollout ${record.id} is given up. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
+        `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
       ),
     );
     return EXIT.clean;
   });
 }
 
-/** Gives up a rollout that this journal has not, where it is named in full. */
-async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
+/** Abandons a rollout that this journal doesn't have, where its full id is given. */
+async function abandonElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
-  const unknown = await rollouts.giveUpElsewhere(id, TARGETS_FILE);
+  const unknown = await rollouts.abandonElsewhere(id, TARGETS_FILE);
   if (unknown === undefined) return false;
   const left =
     unknown === 0
       ? ""
       : ` What it did to ${counted(unknown, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
-  console.error(`The rollout ${id}, of another journal, is given up.${left} What it did stays.`);
+  console.error(`The rollout ${id}, of another journal, is abandoned.${left} What it did stays.`);
   return true;
 }

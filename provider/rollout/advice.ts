@@ -4,8 +4,8 @@ export interface NextCommands {
   readonly resume: string;
   /** Makes a new one. */
   readonly anew: string;
-  /** Gives it up. */
-  readonly stop: string;
+  /** Abandons it. */
+  readonly abandon: string;
 }
 
 /** What to do about a failure, before somebody goes on; the beginning of a sentence. */
@@ -140,5 +140,5 @@ export function adviceOn(code: string, act: string | undefined, next: NextComman
   const first = act ?? remedy.act;
   if (next === undefined) return `${first}; then plan the rollout anew.`;
   if (act !== undefined || remedy.isAnew !== true) return `${first}; then go on: \`${next.resume}\`.`;
-  return `${first}. This rollout keeps the files and the plan that it has: for others give it up, where it is not through (\`${next.stop}\`), and begin a new one: \`${next.anew}\`.`;
+  return `${first}. This rollout keeps the files and the plan that it has: for others abandon it, where it is not finished (\`${next.abandon}\`), and begin a new one: \`${next.anew}\`.`;
 }

@@ -59,6 +59,10 @@ export class RolloutCommands {
     return this.#command(`stop ${id}`);
   }
 
+  abandon(id: string): string {
+    return this.#command(`abandon ${id}`);
+  }
+
   /** Shows how tenants stand, all of them or these. @param source the targets file. */
   fleetStatus(source: string, only: readonly string[] = []): string {
     return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;

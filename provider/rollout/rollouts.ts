@@ -300,7 +300,7 @@ export class Rollouts {
     if ((await this.journal.record(id)).state === "planned") await this.forget(id);
   }
 
-  /** Which other rollout has to end, or be given up, before one that was planned can begin, and how; undefined where none has. */
+  /** Which other rollout has to end, or be abandoned, before one that was planned can begin, and how; undefined where none has. */
   async inTheWay(id: string): Promise<string | undefined> {
     const [rival] = await this.journal.rivals(id);
     return rival === undefined ? undefined : (await this.#toldRival(rival)).join(" ");
@@ -416,37 +416,54 @@ export class Rollouts {
   }
 
   /**
-   * Asks whoever is at a rollout to begin nothing more; where nobody is, gives it up.
+   * Asks the run of a rollout to begin no more tenants; it can be resumed then.
    *
-   * @returns whether it was given up.
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when no run is at it.
    */
-  async stop(id: string): Promise<boolean> {
-    const { journal } = this;
-    // Nobody goes on with it meanwhile.
+  async stop(id: string): Promise<void> {
+    if (!(await this.isHeld(id))) {
+      const { commands } = this;
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${id} can't be stopped: its run was interrupted, and nothing is under way. To finish it: \`${commands.resume(id)}\`. To abandon it: \`${commands.abandon(id)}\``,
+      );
+    }
+    await this.journal.requestStop(id);
+  }
+
+  /**
+   * Abandons a rollout that is not finished: it can't be resumed any more, and is in the way of no other one.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a run is at it.
+   */
+  async abandon(id: string): Promise<void> {
+    const { journal, commands } = this;
+    // Nobody resumes it meanwhile.
     const hold = await journal.database.hold(`rollout-${id}`, () => {});
     if (hold === undefined) {
-      await journal.requestStop(id);
-      return false;
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, abandon it: \`${commands.abandon(id)}\``,
+      );
     }
     try {
       using marks = this.#marks((await journal.record(id)).spec);
-      const reason = "A person gave it up.";
+      const reason = "A person abandoned it.";
       await marks.abandon(id, reason, async () => await journal.abandon(id, reason));
     } finally {
       await hold.release();
     }
-    return true;
   }
 
   /**
-   * Gives up a rollout that another journal has, by what it left beside the stacks.
+   * Abandons a rollout that another journal has, by what it left beside the stacks.
    *
    * @param file the targets file, by which the state backend is known.
    * @returns undefined where there is no such rollout; else of how many stacks nobody knows what it did there.
    */
-  async giveUpElsewhere(id: string, file: string): Promise<number | undefined> {
+  async abandonElsewhere(id: string, file: string): Promise<number | undefined> {
     using marks = this.#marks(projectOf(file));
-    return await marks.giveUp(id);
+    return await marks.abandonElsewhere(id);
   }
 
   /** The rollouts that are not through and that this journal does not know, by what they left beside the stacks. */
@@ -755,7 +772,7 @@ export class Rollouts {
       ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
       : [
           ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
-          { why: "Or give it up:", command: commands.stop(id) },
+          { why: "Or abandon it:", command: commands.abandon(id) },
         ];
     return [
       `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,

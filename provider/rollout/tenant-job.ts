@@ -293,7 +293,7 @@ function nextCommands(
   return {
     resume: commands.resume(id),
     anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
-    stop: commands.stop(id),
+    abandon: commands.abandon(id),
   };
 }
 

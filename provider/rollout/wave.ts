@@ -17,7 +17,7 @@ export interface Wave {
   /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**
-   * Tenants whose last change, of an earlier rollout, was never let through: its wave was given up at its gate, or before it
+   * Tenants whose last change, of an earlier rollout, was never let through: its wave was abandoned at its gate, or before it
    * was found well. Before others follow, this wave is looked at as if that change were its own. Absent: none.
    */
   readonly unseen?: readonly UnseenTenant[];

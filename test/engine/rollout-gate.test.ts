@@ -48,11 +48,11 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   expect(other.output).toMatch(
     new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`),
   );
-  // Given up where its journal is not; then that journal can't go on with it.
-  const stopped = await fleet.begin(elsewhere, "rollout", "stop", id).ended;
-  expect(stopped.output).toMatch(/of another journal, is given up/);
+  // Abandoned where its journal is not; then that journal can't go on with it.
+  const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
+  expect(stopped.output).toMatch(/of another journal, is abandoned/);
   expect((await fleet.rollout("resume")).output).toMatch(
-    /given up by a person where its journal was not at hand/,
+    /abandoned by a person where its journal was not at hand/,
   );
 
   // And a new one, of a journal that knows nothing, waits at the gate again.

@@ -52,7 +52,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
 
 const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
   ["resume", (id) => ["resume", id], "done"],
-  ["stop", (id) => ["stop", id], "abandoned"],
+  ["abandon", (id) => ["abandon", id], "abandoned"],
   ["rollback", (id) => ["rollback", id, "--yes"], "abandoned"],
 ];
 
@@ -114,7 +114,7 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
     await run("resume");
-    await run("stop", id);
+    await run("abandon", id);
     baseline = baseline.slice(0, -1);
   }
   throw new Error("the CLI was faster than the kill in all of 5 attempts");

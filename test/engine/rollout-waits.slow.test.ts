@@ -71,8 +71,8 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 
-  // Given up at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
-  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  // Abandoned at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
+  expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);

@@ -97,7 +97,7 @@ const command = fc
     at,
     fc.oneof(
       { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
-      fc.constant(["rollout", "stop"]),
+      fc.constant(["rollout", "abandon"]),
       { weight: 2, arbitrary: fc.constant(["rollout", "rollback", "--yes"]) },
       fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
       name.map((one) => ["tenant", "remove", one]),

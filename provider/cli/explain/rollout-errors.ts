@@ -111,9 +111,7 @@ export const ROLLOUT_ERRORS = {
       "a run in another terminal, CI job or clone",
       "another state backend than the rollout was planned with",
     ],
-    remedies: [
-      "Go on with the one that is named, take it back, or give it up: the message has the commands.",
-    ],
+    remedies: ["Resume the one that is named, roll it back, or abandon it: the message has the commands."],
     next: "email-security rollout status",
   },
   ERR_ROLLOUT_NOT_FOUND: {
@@ -176,16 +174,16 @@ export const ROLLOUT_ERRORS = {
     means:
       "The journal is an older copy: beside the stacks, the rollout has come further. Nothing was changed.",
     example:
-      "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (`email-security rollout stop 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
+      "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
     causes: [
       "a journal that was brought back from a backup",
       "a copy of the folder, or a cache of CI that is older",
     ],
     remedies: [
       "Bring back the newer journal, which the message names, and go on there.",
-      "Where it is lost, give the rollout up and begin a new one.",
+      "Where it is lost, abandon the rollout and begin a new one.",
     ],
-    next: "email-security rollout stop ID",
+    next: "email-security rollout abandon ID",
   },
   ERR_ROLLOUT_SKIPPED: {
     means:

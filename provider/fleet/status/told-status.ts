@@ -297,7 +297,7 @@ function madeBy(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
-/** Whether a rollout that was given up has nothing left to bring to a tenant. */
+/** Whether a rollout that was abandoned has nothing left to bring to a tenant. */
 function isOverFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
   return standing === "in-step" && notReachedBy?.rolloutState === "abandoned";
 }

@@ -48,7 +48,7 @@ function stateWords(past: PastRollout, tenant = ""): Words {
 }
 
 function stateWord({ state, isHeld, rolledBackBy }: PastRollout): string {
-  if (state === "abandoned") return rolledBackBy === undefined ? "given up" : "rolled back";
+  if (state === "abandoned") return rolledBackBy === undefined ? "abandoned" : "rolled back";
   return state === "running" && !isHeld ? "interrupted" : state;
 }
 

@@ -54,7 +54,7 @@ function toldOf({ state, reason = "" }: RolloutRecord): string {
     case "stopped":
       return `was stopped. ${said}`;
     case "abandoned":
-      return `was given up. ${said}`;
+      return `was abandoned. ${said}`;
     case "done":
       return "is through";
     default:

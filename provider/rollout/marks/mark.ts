@@ -14,7 +14,7 @@ export interface Mark {
   readonly rollout: string;
   /** The Pulumi project of its stacks. */
   readonly project: string;
-  /** `open`: not through, so that no other rollout may go past it. `closed`: through or given up, and still to be minded. */
+  /** `open`: not through, so that no other rollout may go past it. `closed`: through or abandoned, and still to be minded. */
   readonly state: "open" | "closed";
   /** What it does or waits for: `waits for a person. The wave canary is through, and its gate waits for a person.` */
   readonly told: string;

@@ -76,7 +76,7 @@ export class RolloutMarks implements Disposable {
    * at once, at least one sees the other.
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another one, of another journal, has not come to the same stacks yet; or this
-   * one was given up elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
+   * one was abandoned elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
    * @param seq the lowest sequence number that it can get.
    * @returns its sequence number: higher than those of all other marks.
    */
@@ -102,7 +102,7 @@ export class RolloutMarks implements Disposable {
 
   /**
    * Takes away what a rollout left that could not be begun after all. Where that fails, the first failure is the one to report: whoever
-   * finds what is left learns how to give it up.
+   * finds what is left learns how to abandon it.
    */
   async withdraw(id: string): Promise<void> {
     await this.#marks.remove(id).catch(() => {});
@@ -132,7 +132,7 @@ export class RolloutMarks implements Disposable {
 
   /**
    * What is to be asked before each wave of a rollout begins: writes how far it is, and answers why it may not go on, a sentence, where
-   * it was given up elsewhere. The first wave begins right after {@link begin}.
+   * it was abandoned elsewhere. The first wave begins right after {@link begin}.
    */
   beforeWave(id: string): () => Promise<string | undefined> {
     let isFresh = true;
@@ -146,11 +146,11 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Gives up a rollout whose journal is not here.
+   * Abandons a rollout whose journal is not here.
    *
    * @returns of how many stacks it is not known any more what it did there; undefined when there is no such rollout.
    */
-  async giveUp(id: string): Promise<number | undefined> {
+  async abandonElsewhere(id: string): Promise<number | undefined> {
     const mark = await this.#marks.of(id);
     if (mark === undefined || mark.state === "closed") return undefined;
     if (mark.state === "unreadable") {
@@ -163,7 +163,7 @@ export class RolloutMarks implements Disposable {
     await this.#put({
       ...mark,
       state: "closed",
-      told: "was given up by a person where its journal was not at hand",
+      told: "was abandoned by a person where its journal was not at hand",
       at: new Date().toISOString(),
       pending: [],
       unseen: [...mark.unseen, ...unknown],
@@ -213,19 +213,19 @@ export class RolloutMarks implements Disposable {
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
-        `Nothing is left of the rollout ${id} beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `Nothing is left of the rollout ${id} beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Give it up in this journal too (\`${this.#commands.stop(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, give the rollout up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -334,7 +334,7 @@ function isReadable(mark: Mark | UnreadableMark): mark is Mark {
 function beingBegun({ rollout }: UnreadableMark, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.stop(rollout)}\``,
+    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.abandon(rollout)}\``,
   );
 }
 
@@ -349,7 +349,7 @@ function notThrough(
       `The rollout ${rollout} has not come to these stacks yet (${few(stacks)}), and ${withoutStop(told)}. Nothing was changed.`,
       `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
       `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
-      `If that journal is lost, and no run of it is under way: \`${commands.stop(rollout)}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
+      `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
     ].join("\n"),
   );
 }

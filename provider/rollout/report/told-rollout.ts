@@ -231,7 +231,7 @@ function verdictOf({
     case "stopped":
       return { mood: "danger", verdict: "Stopped" };
     case "abandoned":
-      return { mood: "warning", verdict: rolledBackBy === undefined ? "Given up" : "Rolled back" };
+      return { mood: "warning", verdict: rolledBackBy === undefined ? "Abandoned" : "Rolled back" };
     case "done":
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }

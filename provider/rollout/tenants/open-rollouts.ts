@@ -36,7 +36,7 @@ export async function refuseOpenRollouts(
     if (spec.project !== project) continue;
     throw new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
+      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Resume it, by \`${commands.resume(id)}\`, or abandon it, by \`${commands.abandon(id)}\`, and run this again.`,
     );
   }
 }

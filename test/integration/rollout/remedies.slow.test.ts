@@ -72,7 +72,7 @@ interface State {
   /** Those that are named to who begins another over the same tenants. */
   readonly rival: readonly string[];
   /** Those that are named to who stops it. */
-  readonly stop: readonly string[];
+  readonly abandon: readonly string[];
 }
 
 const STATES: Readonly<Record<string, State>> = {
@@ -83,8 +83,8 @@ const STATES: Readonly<Record<string, State>> = {
       return id;
     },
     status: ["resume", "rollback"],
-    rival: ["resume", "rollback", "stop"],
-    stop: ["rollback"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "stopped where a tenant failed": {
     make: async (journal) => {
@@ -93,8 +93,8 @@ const STATES: Readonly<Record<string, State>> = {
       return id;
     },
     status: ["resume", "rollback", "skip"],
-    rival: ["resume", "rollback", "stop"],
-    stop: ["rollback"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "stopped before it began a tenant": {
     make: async (journal) => {
@@ -103,8 +103,8 @@ const STATES: Readonly<Record<string, State>> = {
       return id;
     },
     status: ["resume"],
-    rival: ["resume", "stop"],
-    stop: [],
+    rival: ["resume", "abandon"],
+    abandon: [],
   },
   "was killed in the middle of a tenant": {
     make: async (journal) => {
@@ -113,8 +113,8 @@ const STATES: Readonly<Record<string, State>> = {
       return id;
     },
     status: ["resume", "rollback"],
-    rival: ["resume", "rollback", "stop"],
-    stop: ["rollback"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "is done, and a tenant failed": {
     make: async (journal) => {
@@ -123,7 +123,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
     status: ["resume"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
   "is done, and a tenant could not be planned": {
     make: async (journal) => {
@@ -132,17 +132,17 @@ const STATES: Readonly<Record<string, State>> = {
     },
     status: ["plan"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
-  "was given up": {
+  "was abandoned": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined });
-      await journal.abandon(id, "A person gave it up.");
+      await journal.abandon(id, "A person abandoned it.");
       return id;
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: [],
+    abandon: [],
   },
   "is not taken back everywhere": {
     make: async (journal) => {
@@ -153,7 +153,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: [],
+    abandon: [],
   },
   "takes another back, and a tenant could not be planned": {
     make: async (journal) => {
@@ -164,7 +164,7 @@ const STATES: Readonly<Record<string, State>> = {
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
 };
 
@@ -174,7 +174,7 @@ const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] a
 it.each(cases)(
   "a rollout that %s (one before it: %s) is told about with commands that work",
   async (name, hasBefore) => {
-    const { make, status, rival, stop } = STATES[name] as State;
+    const { make, status, rival, abandon } = STATES[name] as State;
     const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
     const named = hasBefore ? ["--database", place] : [];
     const folder = copyOf(join(base, "template"));
@@ -199,9 +199,9 @@ it.each(cases)(
     const all = [
       await told("status", id),
       await told("tenants.yaml", "--yes"),
-      await told("stop", id),
+      await told("abandon", id),
     ] as const;
-    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, stop]);
+    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
     const [[, ofStatus], [, ofRival]] = all;
     for (const [after, commands] of all) {
       for (const command of commands) {
@@ -235,7 +235,7 @@ async function expectToWork(folder: string, place: string, command: string): Pro
     const events = (await journal.eventsSince(id, 0)).map(({ kind }) => kind);
     const { state } = await journal.record(id);
     if (verb === "rollback") expect(output, command).toContain(`Plan of taking back the rollout ${id}`);
-    if (verb === "stop") expect(state, command).toBe("abandoned");
+    if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
     // It was begun again, and came as far as a key that is not there.
     if (verb === "resume") {
@@ -260,7 +260,7 @@ function commandsIn(output: string): string[] {
 }
 
 function verbOf(command: string): string {
-  return /^email-security rollout (resume|status|stop|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
+  return /^email-security rollout (resume|status|abandon|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
 function copyOf(folder: string): string {

@@ -52,7 +52,9 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 /** Which one is meant, read off the list as a person would. */
 const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
   status: (all) => all.length - 1,
-  stop: (all) => all.findLastIndex(({ state }) => isOpen(state)),
+  // No run is at any of them.
+  stop: () => -1,
+  abandon: (all) => all.findLastIndex(({ state }) => isOpen(state)),
   resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
   rollback: (all) => {
     const last = all.findLastIndex(
@@ -145,7 +147,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
   }
 }
 
-it("is, to go on with, one that nobody is at, and to stop, one that somebody is at", async () => {
+it("resumes and abandons a rollout that no run is at, and stops one that a run is at", async () => {
   const database = join(folder, "held.db");
   const one = (state: Written["state"]): Written => ({
     state,
@@ -157,10 +159,15 @@ it("is, to go on with, one that nobody is at, and to stop, one that somebody is 
   const rollouts = await Rollouts.open({ database, environment: {} });
   const found = async (purpose: Purpose) => (await rollouts.find(undefined, purpose)).id;
   try {
-    expect([await found("resume"), await found("stop")]).toEqual([newest, newest]);
+    expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
+    await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
+    await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.hold(`rollout-${held}`, () => {});
     expect(await found("stop")).toBe(held);
-    await rollouts.journal.abandon(newest ?? "", "A person gave it up.");
+    await rollouts.stop(held ?? "");
+    expect((await rollouts.journal.record(held ?? "")).isStopping).toBe(true);
+    await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still under way.* Stop it first: `.* stop /);
+    await rollouts.journal.abandon(newest ?? "", "A person abandoned it.");
     expect(await found("resume")).toBe(older);
     await hold?.release();
     expect(await found("resume")).toBe(held);

@@ -20,7 +20,7 @@ it("are read by the shell as they were meant", () => {
 
 it("name the journal where it was named, and no password", () => {
   const file = new RolloutCommands("my journal.db");
-  expect(read(file.stop("r"))).toEqual(["rollout", "stop", "r", "--database", "my journal.db"]);
+  expect(read(file.abandon("r"))).toEqual(["rollout", "abandon", "r", "--database", "my journal.db"]);
   const open = "postgres://operator@db.example:5432/rollouts";
   expect(read(new RolloutCommands(open).status("r"))).toEqual(["rollout", "status", "r", "--database", open]);
   for (const url of [

@@ -40,7 +40,7 @@ const STATES: Readonly<Record<RolloutState, string>> = {
   running: "under way, or interrupted",
   waiting: "waits for a person",
   stopped: "stopped",
-  abandoned: "given up",
+  abandoned: "abandoned",
   done: "done",
 };
 
