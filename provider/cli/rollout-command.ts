@@ -23,7 +23,7 @@ import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
 import { keepingCommands } from "./rollout-keeping";
 import type { RolloutOutput } from "./rollout-output";
-import { skipCommand } from "./rollout-skip";
+import { skipCommand, unskipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
@@ -218,7 +218,8 @@ export function rolloutCommand(): Command {
       },
     ),
   );
-  for (const one of [...historyCommands(), ...keepingCommands(), skipCommand()]) command.addCommand(one);
+  for (const one of [...historyCommands(), ...keepingCommands(), skipCommand(), unskipCommand()])
+    command.addCommand(one);
   return withHelp(command, {
     examples: [
       {

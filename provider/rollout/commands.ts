@@ -50,9 +50,9 @@ export class RolloutCommands {
     return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
   }
 
-  /** Has rollouts take tenants up again. */
-  endSkip(names: readonly string[], source: string): string {
-    return this.#command(`skip ${names.map(shellWord).join(" ")} --end${targetsOption(source)}`);
+  /** Has rollouts change tenants again that they skip. */
+  unskip(names: readonly string[], source: string): string {
+    return this.#command(`unskip ${names.map(shellWord).join(" ")}${targetsOption(source)}`);
   }
 
   stop(id: string): string {

@@ -46,7 +46,7 @@ describe("resume", () => {
     const status = await fleet.begin({}, "rollout", "status").ended;
     expect(status.stdout).toContain("DONE, BUT FOR 1 TENANT");
     expect(status.stdout).not.toContain("All ");
-    expect(status.stdout).not.toContain("skip t1 --end");
+    expect(status.stdout).not.toContain("unskip t1");
   });
 
   it("writes to neither name of a tenant that was renamed", async () => {

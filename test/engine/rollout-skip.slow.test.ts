@@ -67,7 +67,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   expect(asked()).toBe(0);
 
   await proxy.heal();
-  const ended = await told("skip", "t1", "--end");
+  const ended = await told("unskip", "t1");
   expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('Not skipped any more: "t1"')]);
   const last = await fleet.rollout("--yes", "--only", "t1");
   expect(last.code).toBe(0);

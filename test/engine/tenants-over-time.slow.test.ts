@@ -102,7 +102,7 @@ const command = fc
       fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
       name.map((one) => ["tenant", "remove", one]),
       name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
-      name.map((one) => ["rollout", "skip", one, "--end"]),
+      name.map((one) => ["rollout", "unskip", one]),
     ),
   )
   .map(

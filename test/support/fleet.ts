@@ -158,7 +158,8 @@ ${tenants}${waves}`,
 
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
-    const isRun = args[0] === "rollout" && !["status", "stop", "abandon", "skip"].includes(args[1] ?? "");
+    const isRun =
+      args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const telling = args.includes("--json") ? args : [...args, "--json", `.reports/${++this.#reports}.json`];
     const report = telling[telling.indexOf("--json") + 1] ?? "";
     const child = spawn(process.execPath, [COMMAND, ...(isRun ? [...telling, "--events"] : args)], {

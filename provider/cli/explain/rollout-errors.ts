@@ -189,16 +189,16 @@ export const ROLLOUT_ERRORS = {
     means:
       "A tenant that is asked for is skipped: a person had all rollouts go on without it. Nothing was changed.",
     example:
-      'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To take it up again: `email-security rollout skip t1 --end`',
+      'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To unskip it: `email-security rollout unskip t1`',
     causes: [
       "a tenant that is named by `--only`, and was skipped by `rollout skip`",
       "a selection of which nothing is left without those that are skipped",
     ],
     remedies: [
       "See who skipped it and why: `email-security rollout skip`.",
-      "Once the reason is gone, take it up again.",
+      "Once the reason is gone, unskip it.",
     ],
-    next: "email-security rollout skip TENANT --end",
+    next: "email-security rollout unskip TENANT",
   },
   ERR_ROLLOUT_TAKEN_BACK: {
     means: "The plan would do again what a rollback has taken back. Nothing was changed.",

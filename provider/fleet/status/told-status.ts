@@ -188,7 +188,7 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-/** Who is left out is told until it is taken up again; those that were skipped together are one point. */
+/** Who is left out is told until it is unskipped; those that were skipped together are one point. */
 function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
   const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
@@ -205,7 +205,7 @@ function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-const SKIP_ENDS = "until `email-security rollout skip NAME --end`";
+const SKIP_ENDS = "until `email-security rollout unskip NAME`";
 
 function differencesOf(
   status: FleetStatus,

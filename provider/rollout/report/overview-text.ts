@@ -57,7 +57,7 @@ export function overviewText(
   if (report.rollsBack !== undefined && report.skipped !== undefined) {
     paper.text(
       [
-        "What the rollout did there stays, until they are taken up again and the rollout is taken back once more.",
+        "What the rollout did there stays, until they are unskipped and the rollout is rolled back once more.",
       ],
       { indent: INDENT },
     );

@@ -194,7 +194,7 @@ export async function adviceOn(
 /** So many tenants are named in a command. */
 const NAMED = 5;
 
-/** How to go on without tenants that fail, and how to take up again those that are left out still. */
+/** How to go on without tenants that fail, and how to unskip those that are skipped still. */
 async function adviceOnSkipping(
   { database }: Journal,
   { state, spec }: RolloutRecord,
@@ -206,7 +206,7 @@ async function adviceOnSkipping(
   if (failed.length > 0 && failed.length <= NAMED) {
     const it = failed.length === 1 ? "what failed" : "those that failed";
     advice.push({
-      why: `To go on without ${it}, have it left out until somebody takes it up again; then resume:`,
+      why: `To go on without ${it}, skip it; then resume:`,
       command: commands.skip(
         failed.map(({ name }) => name),
         spec.source,
@@ -221,8 +221,8 @@ async function adviceOnSkipping(
   return [
     ...advice,
     {
-      why: `To take up again what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
-      command: commands.endSkip(names, spec.source),
+      why: `To unskip what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
+      command: commands.unskip(names, spec.source),
     },
   ];
 }

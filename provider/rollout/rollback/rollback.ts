@@ -55,7 +55,7 @@ const FOLDER = ".email-security/taken-back";
  *
  * A tenant that a rollout of another journal changed since gets a guard, which refuses the whole rollback.
  *
- * A tenant that is skipped keeps what the rollout did: nobody touches it until it is taken up again.
+ * A tenant that is skipped keeps what the rollout did: nobody touches it until it is unskipped.
  *
  * @param to files of another time. A tenant that they do not have is taken back to what it held before.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
