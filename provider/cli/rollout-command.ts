@@ -104,7 +104,7 @@ export function rolloutCommand(): Command {
     .addOption(
       new Option(
         "--mend <what>",
-        "take back what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
+        "revert what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
       ).choices(["drift"]),
     )
     .action(verb(rollout));
@@ -157,7 +157,7 @@ export function rolloutCommand(): Command {
     withHelp(
       withRunOptions(withSelection(new Command("rollback")))
         .description(
-          "take a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
+          "roll a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
         )
         .argument(
           "[id]",
@@ -173,8 +173,8 @@ export function rolloutCommand(): Command {
         .action(verb(rollback)),
       {
         examples: [
-          { does: "see what would be taken back", line: "rollout rollback" },
-          { does: "take it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
+          { does: "see what would be rolled back", line: "rollout rollback" },
+          { does: "roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
           { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
         ],
         exits: EXITS_OF_GOING_BACK,
@@ -446,7 +446,7 @@ function verdictOn(
   if (taken !== undefined && yes === true && planDigest === undefined) {
     console.error(
       harmless(
-        `error: ${again.map(({ by }) => by).join(" and ")} took back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLOUT_TAKEN_BACK]`,
+        `error: ${again.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
       ),
     );
     return EXIT.refused;

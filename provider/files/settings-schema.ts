@@ -219,7 +219,7 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       onDrift: z
         .enum(ON_DRIFT, { error: (issue) => missingOr(issue.input, oneOf(ON_DRIFT)) })
         .describe(
-          "What an unattended `rollout --mend drift` does with what the console changed: report (default): nothing. mend: takes it back.",
+          "What an unattended `rollout --mend drift` does with what the console changed: report (default): nothing. mend: reverts it.",
         )
         .optional(),
       mayLoosen: z

@@ -11,8 +11,8 @@ export type RolloutErrorCode =
   | "ERR_ROLLOUT_MARKS"
   /** The journal knows less of a rollout than what it has left beside the stacks. */
   | "ERR_ROLLOUT_JOURNAL_OLD"
-  /** What would be done was taken back, and nobody asked for it by name. */
-  | "ERR_ROLLOUT_TAKEN_BACK"
+  /** What would be done was rolled back, and nobody asked for it by name. */
+  | "ERR_ROLLED_BACK"
   /** What a tenant held before can't be known, or can't be declared. */
   | "ERR_ROLLOUT_NOT_KNOWN"
   /** A tenant is skipped, so that no rollout takes it up. */

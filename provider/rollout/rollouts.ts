@@ -231,10 +231,10 @@ export class Rollouts {
   }
 
   /**
-   * Plans to take a rollout back, for the tenants that it changed or tried to.
+   * Plans to roll a rollout back, for the tenants that it changed or tried to.
    *
    * @param to files of another time, and what they are called. Default: what each tenant held before it.
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back;
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back;
    * (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be known what a tenant held.
    */
   async planRollback(
@@ -400,7 +400,7 @@ export class Rollouts {
       const text = strangers.has(name) ? undefined : await journal.plan(id, name);
       if (text === undefined) continue;
       const plan = JSON.parse(text) as Plan;
-      // What takes a rollout back is declared in files that were made for it.
+      // What rolls a rollout back is declared in files that were made for it.
       const shown =
         spec.rollsBack === undefined
           ? plan
@@ -449,7 +449,7 @@ export class Rollouts {
     try {
       using marks = this.#marks((await journal.record(id)).spec);
       const reason = "A person abandoned it.";
-      await marks.abandon(id, reason, async () => await journal.abandon(id, reason));
+      await marks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
     } finally {
       await hold.release();
     }
@@ -486,14 +486,14 @@ export class Rollouts {
     });
   }
 
-  /** Leaves beside the stacks what a rollout has come to, and says of what was taken back how much it is. */
+  /** Leaves beside the stacks what a rollout has come to, and says of what was rolled back how much it is. */
   async #mark({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this;
     const { rollsBack } = spec;
     try {
       using marks = this.#marks(spec);
       if (rollsBack !== undefined)
-        await journal.abandon(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
+        await journal.rollBack(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
       await marks.update(id);
     } catch (error) {
       this.#options.log(
@@ -567,7 +567,7 @@ export class Rollouts {
     }
   }
 
-  /** What of a plan was taken back by an earlier rollback, in whichever tenant that was. */
+  /** What of a plan was undone by an earlier rollback, in whichever tenant that was. */
   async #again(id: string, { takenBack }: Minded): Promise<readonly AgainTakenBack[]> {
     if (takenBack.length === 0) return [];
     const found = takenBack.map(({ rollout, by, changes }) => ({
@@ -652,14 +652,14 @@ export class Rollouts {
       try {
         const by = nameOfWho(this.#options.environment);
         // From now on it can't be gone on with: what it did is being taken away under it.
-        const reason = `It is being taken back by ${id}.`;
-        const abandons = rollsBack === undefined ? {} : { abandons: { id: rollsBack, reason } };
+        const reason = `It is being rolled back by ${id}.`;
+        const undone = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
         const start = async (): Promise<void> => {
           if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-          await journal.start(id, { until, retry, by, current, seq, ...abandons });
+          await journal.start(id, { until, retry, by, current, seq, ...undone });
         };
         if (rollsBack === undefined || !isMinded) await start();
-        else await marks.abandon(rollsBack, reason, start);
+        else await marks.close(rollsBack, { state: "rolled-back", reason }, start);
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);
@@ -784,7 +784,7 @@ export class Rollouts {
     const { commands } = this;
     return new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
+      `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, roll it back: \`${commands.rollback(id)}\``,
     );
   }
 }

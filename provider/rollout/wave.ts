@@ -68,11 +68,24 @@ export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated"
 /**
  * What may be said of a rollout. `planned`: nothing was written yet. `running`: under way, or interrupted when nobody
  * holds it. `waiting`: at a gate, or after the wave that `--until` names. `stopped`: by itself or by a person, with a reason.
- * `abandoned`: given up by a person, or taken back by another rollout; it can't be resumed.
+ * `abandoned`: a person said that it is never finished. `rolled-back`: another rollout rolls it back, or has done so. Neither can
+ * be resumed.
  */
-export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "abandoned" | "done";
+export type RolloutState =
+  | "planned"
+  | "running"
+  | "waiting"
+  | "stopped"
+  | "abandoned"
+  | "rolled-back"
+  | "done";
 
 const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
+
+/** Whether a rollout in this state was ended before it was done, and can't be resumed. */
+export function isEndedState(state: string): boolean {
+  return state === "abandoned" || state === "rolled-back";
+}
 
 /** Whether something of a rollout in this state is left to go on with. */
 export function isOpenState(state: string): boolean {

@@ -5,7 +5,7 @@ import type { Journal } from "./journal/journal";
 import type { RolloutRecord } from "./journal/rollout-record";
 import { takenBackSoFar } from "./rollback/taken-back";
 import { TASK_WORDS, type Task } from "./tasks/task";
-import { isOpenState } from "./wave";
+import { isEndedState, isOpenState } from "./wave";
 
 /** What a person wants with a rollout. */
 export type Purpose = "status" | "resume" | "rollback" | "stop" | "abandon";
@@ -42,7 +42,7 @@ export async function whichRollout(
     const before = all.find((one) => PURPOSES.rollback.isMeant(one));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The last rollout, ${last.record.id}, was taken back already. Nothing was changed.${before === undefined ? "" : ` To take back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
+      `The last rollout, ${last.record.id}, was rolled back already. Nothing was changed.${before === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
     );
   }
   const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
@@ -88,7 +88,7 @@ interface Candidate {
   readonly record: RolloutRecord;
   readonly isBegun: boolean;
   readonly isRetriable: boolean;
-  /** Whether another took it back, everywhere. */
+  /** Whether another rolled it back, everywhere. */
   readonly isTakenBack: boolean;
 }
 
@@ -115,13 +115,13 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
   status: { called: "shown", fits: () => true, isMeant: () => true },
   resume: {
     called: "resumed",
-    fits: ({ state }) => state !== "abandoned",
+    fits: ({ state }) => !isEndedState(state),
     isMeant: ({ record, isRetriable }) => isOpen(record) || isRetriable,
   },
   rollback: {
     called: "rolled back",
     fits: ({ spec }) => spec.rollsBack === undefined,
-    // One that was taken back is meant only when it is named, as to take it back to other files; so is what a nightly run did.
+    // One that was rolled back is meant only when it is named, as to roll it back to other files; so is what a nightly run did.
     isMeant: ({ record, isBegun, isTakenBack }) => isAnyChange(record) && isBegun && !isTakenBack,
   },
   stop: {
@@ -177,12 +177,13 @@ function named(
     const { state, spec } = only;
     const is =
       purpose === "rollback" && spec.rollsBack !== undefined
-        ? `takes another back, ${spec.rollsBack}`
-        : `is ${state}`;
+        ? `rolls back another one, ${spec.rollsBack}`
+        : `is ${state.replace("-", " ")}`;
     const again =
       purpose === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
-    const next =
-      state === "abandoned" ? again : ` What can be done with it now: \`${commands.status(only.id)}\``;
+    const next = isEndedState(state)
+      ? again
+      : ` What can be done with it now: \`${commands.status(only.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${only.id} can't be ${called}: it ${is}.${next}`,
@@ -194,6 +195,6 @@ function named(
 }
 
 function newest(records: readonly RolloutRecord[]): string {
-  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
+  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
   return known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
 }

@@ -53,7 +53,7 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
 const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
   ["resume", (id) => ["resume", id], "done"],
   ["abandon", (id) => ["abandon", id], "abandoned"],
-  ["rollback", (id) => ["rollback", id, "--yes"], "abandoned"],
+  ["rollback", (id) => ["rollback", id, "--yes"], "rolled-back"],
 ];
 
 for (const [name, lay] of Object.entries(DEBRIS)) {
@@ -103,7 +103,7 @@ it.each(COMMANDS)(
 
 /** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
-  // Else a rollback would take back the baseline too, which no later rollout brings again without being asked.
+  // Else a rollback would undo the baseline too, which no later rollout brings again without being asked.
   await run("resume", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();

@@ -49,7 +49,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   });
   for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 
-  // To take it back, and the next rollout: both are planned without it.
+  // To roll it back, and the next rollout: both are planned without it.
   const back = await told("rollback");
   expect(back.code).toBe(2);
   expect(back.output).toMatch(

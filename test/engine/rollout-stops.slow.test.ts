@@ -60,7 +60,7 @@ it("writes nothing at all when more can't be planned than is tolerated", async (
   expect(unplanned.output).toContain("T0_KEY");
   expect(unplanned.output).toMatch(/[34] of 6 tenants were not planned\. Nothing was changed\./);
   const reported = JSON.parse(await fleet.read("unplanned.json")) as RolloutReport;
-  expect(reported).toMatchObject({ state: "abandoned", counts: { failed: 2, done: 0 } });
+  expect(reported).toMatchObject({ state: "stopped", counts: { failed: 2, done: 0 } });
   expect(errors(reported)).toMatchObject({
     t0: ["plan", "ERR_ROLLOUT_KEY"],
     t2: ["plan", "ERR_AUTH"],

@@ -6,7 +6,7 @@ import { begun, Fleet, settingsOf } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
- * A rollout that was wrong is taken back: each tenant to what it held before it, through the real command and the real engine.
+ * A rollout that was wrong is rolled back: each tenant to what it held before it, through the real command and the real engine.
  */
 
 let fleet: Fleet;
@@ -83,11 +83,11 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
     t1: before["t1"],
     t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
   });
-  // The canary was changed by the rollout before, and that one is taken back by its own name.
+  // The canary was changed by the rollout before, and that one is rolled back by its own name.
   expect(t0).toContain(`allow ${BAD}`);
   expect(await fleet.report(id)).toMatchObject({
-    state: "abandoned",
-    reason: expect.stringMatching(/It was taken back by \S+ of all 2 tenants/),
+    state: "rolled-back",
+    reason: expect.stringMatching(/It was rolled back by \S+ in all 2 tenants/),
     advice: [],
   });
   const history = await emailSecurity(fleet.folder, ["rollout", "history"], fleet.environment);
@@ -105,9 +105,9 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   ]);
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
-  expect((await fleet.rollout("rollback", id)).output).toMatch(/taken back by \S+ already/);
+  expect((await fleet.rollout("rollback", id)).output).toMatch(/rolled back by \S+ already/);
   // Whoever says it once more does not mean the one before it too.
-  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was taken back already/);
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
 
   // The settings still say it. Whoever runs them again must ask for just that.
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
@@ -115,20 +115,20 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
   expect(again.output).toMatch(
-    /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+    /rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
   );
-  // What `email-security explain` shows is of one that took back another change.
+  // What `email-security explain` shows is of one that rolled back another change.
   const asShown = again.stderr
-    .replace(/\S+ and (?=\S+ took back what this plan)/, "")
+    .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
     .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
-  expectExample("ERR_ROLLOUT_TAKEN_BACK", asShown);
+  expectExample("ERR_ROLLED_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
   // Nor does it come again in the company of something new.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
   expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(
-    /allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+    /allow bad\.example.*\[ERR_ROLLED_BACK\]/,
   );
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
   // What was said to be left to do in git, done: nothing is to be written.
@@ -158,7 +158,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
 });
 
 it.each(["dynamic", "native"])(
-  "takes back what was cut off in the middle, and a rollout that is not the newest (%s)",
+  "rolls back what was cut off in the middle, and a rollout that is not the newest (%s)",
   async (front) => {
     let atRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({

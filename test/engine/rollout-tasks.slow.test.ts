@@ -74,7 +74,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   });
 });
 
-it("--mend drift takes back what the console did where the files say so, and nothing that waits in them", async () => {
+it("--mend drift reverts what the console did where the files say so, and nothing that waits in them", async () => {
   for (const name of ["t0", "t2"]) {
     await fleet.console(name, "DELETE", `/allow_deny_entries/${rowOf(name, "evil1.example")?.id}`);
   }
@@ -109,15 +109,15 @@ it("--mend drift takes back what the console did where the files say so, and not
   expect(fleet.holds("t2")).not.toContain("deny evil1.example");
   expect((await fleet.report(done.report().id)).task).toBe("mend-drift");
 
-  // What a person means who takes the last rollout back is the last change of the files.
+  // What a person means who rolls the last rollout back is the last change of the files.
   const back = await fleet.rollout("rollback");
   expect(back.code, back.output).toBe(2);
   const list = (await fleet.rollout("status", "--list")).stdout.trim().split("\n");
-  expect(list.map((line) => /takes (?:away|back)[^,]*/.exec(line)?.[0])).toEqual([
-    "takes back what the console changed",
+  expect(list.map((line) => /(?:takes away|reverts)[^,]*/.exec(line)?.[0])).toEqual([
+    "reverts what the console changed",
     "takes away what has ended",
     undefined,
   ]);
-  expect(flat(back)).toContain(`taking back the rollout ${list.at(-1)?.split(" ")[0]} of`);
+  expect(flat(back)).toContain(`rolling back the rollout ${list.at(-1)?.split(" ")[0]} of`);
   expect(begun(back)).toEqual([]);
 });

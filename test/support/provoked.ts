@@ -62,7 +62,7 @@ export const BY_ENGINE = [
 /** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
 export const BY_STORIES = [
   "ERR_ROLLOUT_SKIPPED",
-  "ERR_ROLLOUT_TAKEN_BACK",
+  "ERR_ROLLED_BACK",
   "ERR_STACK_LOCKED",
 ] as const satisfies readonly ErrorCode[];
 

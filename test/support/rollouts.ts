@@ -177,7 +177,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
               command: `email-security rollout resume ${before.id}`,
             },
             {
-              why: "Or take back what was changed.",
+              why: "Or roll back what was changed.",
               command: `email-security rollout rollback ${before.id}`,
             },
           ],

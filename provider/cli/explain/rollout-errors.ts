@@ -120,7 +120,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "a slip in the id",
       "another journal than the rollout's: another folder, or another `--database`",
-      "the rollout is through, or was taken back already",
+      "the rollout is through, or was rolled back already",
     ],
     remedies: ["List what there is, and name the one that is meant."],
     next: "email-security rollout status --list",
@@ -200,11 +200,11 @@ export const ROLLOUT_ERRORS = {
     ],
     next: "email-security rollout unskip TENANT",
   },
-  ERR_ROLLOUT_TAKEN_BACK: {
-    means: "The plan would do again what a rollback has taken back. Nothing was changed.",
+  ERR_ROLLED_BACK: {
+    means: "The plan would do again what a rollback undid. Nothing was changed.",
     example:
-      "20261121-0800-7f3a91 took back what this plan would do again (deny wrong.example; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest r2-5d3c0f6a",
-    causes: ["the settings files still declare what was taken back"],
+      "20261121-0800-7f3a91 rolled back what this plan would do again (deny wrong.example; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest r2-5d3c0f6a",
+    causes: ["the settings files still declare what was rolled back"],
     remedies: [
       "Take it out of the settings files: `git revert` of the commits that the rollback named.",
       "Where it is meant after all, ask for it by the plan's digest.",
@@ -222,7 +222,7 @@ export const ROLLOUT_ERRORS = {
       "what a tenant held can't be said in a settings file",
     ],
     remedies: [
-      "Take the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--except`).",
+      "Roll the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--except`).",
     ],
     next: "email-security rollout rollback --to REVISION",
   },

@@ -1,5 +1,6 @@
 import { counted, minute, number, onOneLine } from "../../plan/render/words";
 import { sameComment } from "../../resources/lifecycle/comparable";
+import { isEndedState } from "../../rollout/wave";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
@@ -297,9 +298,9 @@ function madeBy(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
-/** Whether a rollout that was abandoned has nothing left to bring to a tenant. */
+/** Whether a rollout that was abandoned or rolled back has nothing left to bring to a tenant. */
 function isOverFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
-  return standing === "in-step" && notReachedBy?.rolloutState === "abandoned";
+  return standing === "in-step" && notReachedBy !== undefined && isEndedState(notReachedBy.rolloutState);
 }
 
 function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {

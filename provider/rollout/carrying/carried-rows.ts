@@ -251,7 +251,7 @@ const path = short.refine(
   { error: "leads out of the rollout's files" },
 );
 
-const rolloutState = z.enum(["planned", "running", "waiting", "stopped", "abandoned", "done"]);
+const rolloutState = z.enum(["planned", "running", "waiting", "stopped", "abandoned", "rolled-back", "done"]);
 const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"]);
 const waveState = z.enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"]);
 

@@ -30,11 +30,11 @@ export interface Mark {
   readonly pending: readonly string[];
   /** The stacks that it changed, and whose change nobody has looked at as their wave asks for; `name` is the stack's. */
   readonly unseen: readonly UnseenTenant[];
-  /** What this rollout took back, and is not to come again unasked. */
+  /** What this rollout rolled back, and is not to come again unasked. */
   readonly takenBack?: TakenBack;
 }
 
-/** What a rollback took back: the rollout, and the signatures of what it had done. */
+/** What a rollback undid: the rollout, and the signatures of what it had done. */
 export interface TakenBack {
   readonly rollout: string;
   readonly changes: readonly string[];

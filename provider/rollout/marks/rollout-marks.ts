@@ -13,22 +13,22 @@ import type { Marks } from "./marks";
 /** Where marks are kept. */
 export type MarkStore = Pick<Marks, "read" | "of" | "write" | "remove"> & Disposable;
 
-/** Marks that say no more than what was taken back are kept for so long, in milliseconds: 90 days. */
+/** Marks that say no more than what was rolled back are kept for so long, in milliseconds: 90 days. */
 const KEPT_MS = 90 * 86_400_000;
 
 /** What is to be minded of a project's stacks. */
 export interface Minded {
   /** When each stack was changed that nobody has looked at since, in milliseconds since 1970. */
   readonly unseen: ReadonlyMap<string, number>;
-  /** Who took back what; what is asked about are the signatures of changes. */
+  /** Who rolled back what; what is asked about are the signatures of changes. */
   readonly takenBack: readonly (TakenBack & { readonly by: string })[];
 }
 
-/** What would be done again, and was taken back. */
+/** What would be done again, and was rolled back. */
 export interface AgainTakenBack {
   /** The rollout that had done it. */
   readonly rollout: string;
-  /** The rollout that took it back. */
+  /** The rollout that rolled it back. */
   readonly by: string;
   readonly tenants: readonly string[];
   /** What it is, the first of it: `allow partner.example`. */
@@ -115,11 +115,15 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Writes that a rollout is abandoned, and then has the journal say so. Where the mark can't be written, the journal is not either; where
+   * Writes that a rollout is abandoned or rolled back, and then has the journal say so. Where the mark can't be written, the journal is not either; where
    * the journal can't, the mark is set back.
    */
-  async abandon(id: string, reason: string, writeJournal: () => Promise<void>): Promise<void> {
-    await this.#put(await this.#markOf(id, { state: "abandoned", reason }));
+  async close(
+    id: string,
+    next: Readonly<{ state: "abandoned" | "rolled-back"; reason: string }>,
+    writeJournal: () => Promise<void>,
+  ): Promise<void> {
+    await this.#put(await this.#markOf(id, next));
     try {
       await this.#clearSeen(id);
       await writeJournal();
@@ -297,7 +301,7 @@ export class RolloutMarks implements Disposable {
     }
   }
 
-  /** What is begun all the same was asked for: it is no longer what was taken back. */
+  /** What is begun all the same was asked for: it is no longer what was rolled back. */
   async #askedForByName({ id, spec }: RolloutRecord, all: readonly Mark[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
     if (!all.some(({ takenBack }) => takenBack !== undefined)) return;

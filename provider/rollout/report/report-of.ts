@@ -124,7 +124,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
 }
 
 /** Rollouts in which nothing goes on, and nobody is waited for. */
-const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned"]);
+const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
 
 /** What to do next about a rollout: each command does what is said of it, as the journal is now. */
 export async function adviceOn(
@@ -135,21 +135,22 @@ export async function adviceOn(
 ): Promise<readonly Advice[]> {
   const { id, state, spec } = record;
   if (state === "planned" || (state === "running" && isHeld)) return [];
-  if (state === "abandoned") return await adviceOnAbandoned(journal, record, commands);
+  if (state === "abandoned") return await rollingBack(journal, record, commands);
+  if (state === "rolled-back") return await adviceOnRolledBack(journal, record, commands);
   const resume = (why: string): Advice => ({ why, command: commands.resume(id) });
   switch (state) {
     case "waiting":
       return [
         { why: "When what it did is well, go on:", command: commands.resume(id) },
-        ...(await takingBack(journal, record, commands)),
+        ...(await rollingBack(journal, record, commands)),
       ];
     case "stopped":
       return [
         resume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
-        ...(await takingBack(journal, record, commands)),
+        ...(await rollingBack(journal, record, commands)),
       ];
     case "running":
-      return [resume("Go on where it was:"), ...(await takingBack(journal, record, commands))];
+      return [resume("Go on where it was:"), ...(await rollingBack(journal, record, commands))];
     case "done": {
       const tenants = await journal.tenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
@@ -227,30 +228,30 @@ async function adviceOnSkipping(
   ];
 }
 
-/** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */
-async function adviceOnAbandoned(
+/** Where tenants are left, the rollback that is not done says how far it is; after it, they can be rolled back again. */
+async function adviceOnRolledBack(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
   const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
-  if (back === undefined) return await takingBack(journal, record, commands);
+  if (back === undefined) return await rollingBack(journal, record, commands);
   if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
   return [
     isOpen(back)
       ? {
-          why: "It is not taken back everywhere yet. See how far that is:",
+          why: "It is not rolled back everywhere yet. See how far that is:",
           command: commands.status(back.id),
         }
       : {
-          why: "It was not taken back everywhere. To take back the rest:",
+          why: "It was not rolled back everywhere. To roll back the rest:",
           command: commands.rollback(record.id),
         },
   ];
 }
 
-/** What was begun can be taken back; a rollout that takes another back can't. */
-async function takingBack(
+/** A rollout that began a tenant can be rolled back; a rollback can't. */
+async function rollingBack(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,
@@ -258,9 +259,7 @@ async function takingBack(
   const { id, spec } = record;
   if (spec.rollsBack !== undefined || spec.prunedAtMs !== undefined) return [];
   if ((await talliesOf(journal.database)).get(id)?.isBegun !== true) return [];
-  return [
-    { why: "To take back what it did, to what each tenant held before:", command: commands.rollback(id) },
-  ];
+  return [{ why: "To roll it back, to what each tenant held before:", command: commands.rollback(id) }];
 }
 
 /** How many tenants are in each state. */

@@ -9,5 +9,5 @@ export type Task = (typeof TASKS)[number];
 /** How each is asked for, and what is told of it. */
 export const TASK_WORDS: Readonly<Record<Task, { readonly option: string; readonly does: string }>> = {
   "only-expired": { option: "--only-expired", does: "takes away what has ended, and nothing else" },
-  "mend-drift": { option: "--mend drift", does: "takes back what the console changed, and nothing else" },
+  "mend-drift": { option: "--mend drift", does: "reverts what the console changed, and nothing else" },
 };

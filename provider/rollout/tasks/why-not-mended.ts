@@ -3,14 +3,14 @@ import type { OnlyExpired } from "../../gitops/only-expired";
 import { type Desired, type KnownLists, kindOf } from "../../plan/desired";
 import { isUnmanaged } from "../../settings/keyed-list";
 
-/** Whether a tenant's settings files let an unattended run take back what the console changed. */
+/** Whether a tenant's settings files let an unattended run revert what the console changed. */
 export function mendsDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
   return onDrift === "mend";
 }
 
 /**
  * Why what differs at a tenant is left as it is; undefined where all of it is what somebody did there, and the files let it be
- * taken back.
+ * reverted.
  *
  * @param known what the stack's state holds.
  * @param isApplied whether the files say just what the stack's last run declared.

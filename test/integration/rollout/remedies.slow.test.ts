@@ -144,10 +144,10 @@ const STATES: Readonly<Record<string, State>> = {
     rival: ["plan"],
     abandon: [],
   },
-  "is not taken back everywhere": {
+  "is not rolled back everywhere": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.abandon(id, "It was taken back by another.");
+      await journal.rollBack(id, "It was rolled back by another.");
       await done(journal, await begun(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
       return id;
     },
@@ -155,10 +155,10 @@ const STATES: Readonly<Record<string, State>> = {
     rival: ["plan"],
     abandon: [],
   },
-  "takes another back, and a tenant could not be planned": {
+  "rolls another back, and a tenant could not be planned": {
     make: async (journal) => {
       const other = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.abandon(other, "It was taken back by another.");
+      await journal.rollBack(other, "It was rolled back by another.");
       const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
       return await done(journal, await begun(journal, { t1: undefined }, how, { t0: UNPLANNED }));
     },
@@ -234,7 +234,7 @@ async function expectToWork(folder: string, place: string, command: string): Pro
     }
     const events = (await journal.eventsSince(id, 0)).map(({ kind }) => kind);
     const { state } = await journal.record(id);
-    if (verb === "rollback") expect(output, command).toContain(`Plan of taking back the rollout ${id}`);
+    if (verb === "rollback") expect(output, command).toContain(`Plan of rolling back the rollout ${id}`);
     if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
     // It was begun again, and came as far as a key that is not there.

@@ -51,7 +51,7 @@ const nightly = (task: Task, value: string, rest: Partial<Writing> = {}): Writin
   spec: { task },
 });
 
-it("a nightly run is taken back by its name alone, and is in the way of nobody who takes back what was before it", async () => {
+it("a nightly run is rolled back by its name alone, and is in the way of nobody who rolls back what was before it", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
     nightly("only-expired", "old.example"),

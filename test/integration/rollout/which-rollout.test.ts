@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A rollout of a journal, the oldest first. */
 interface Written {
   readonly state: Exclude<RolloutState, "planned">;
-  /** Which it takes back, of those before it. */
+  /** Which it rolls back, of those before it. */
   readonly rollsBack: number | undefined;
   readonly project: string;
   readonly tenants: readonly WrittenTenant[];
@@ -33,7 +33,16 @@ interface WrittenTenant {
 
 const journals: fc.Arbitrary<readonly Written[]> = fc.array(
   fc.record({
-    state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned"),
+    state: fc.constantFrom(
+      "done",
+      "done",
+      "done",
+      "running",
+      "waiting",
+      "stopped",
+      "abandoned",
+      "rolled-back",
+    ),
     rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
     project: fc.constantFrom("one", "one", "one", "other"),
     tenants: fc.uniqueArray(
@@ -60,7 +69,7 @@ const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
     const last = all.findLastIndex(
       ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
     );
-    // Where the last one was taken back, the one before it has to be named.
+    // Where the last one was rolled back, the one before it has to be named.
     return isTakenBack(all, last) ? -1 : last;
   },
 };
@@ -124,7 +133,7 @@ it("is the same in PostgreSQL", async () => {
   }
 });
 
-/** @param drawn may name a rollout to take back that does not come before it: then it takes none back. */
+/** @param drawn may name a rollout to roll back that does not come before it: then it rolls none back. */
 async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
   const written = drawn.map((one, index) => ({
     ...one,

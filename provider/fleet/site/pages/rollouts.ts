@@ -41,6 +41,7 @@ const STATES: Readonly<Record<RolloutState, string>> = {
   waiting: "waits for a person",
   stopped: "stopped",
   abandoned: "abandoned",
+  "rolled-back": "rolled back",
   done: "done",
 };
 
@@ -60,7 +61,7 @@ function rolloutHtml({
     say`begun ${minute(new Date(startedAtMs).toISOString())}`,
     ...(finishedAtMs === undefined ? [] : [say`took ${duration(finishedAtMs - startedAtMs)}`]),
     say`${given(excerpt(source, 200))}`,
-    ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack))}`]),
+    ...(rollsBack === undefined ? [] : [say`rolls back ${given(excerpt(rollsBack))}`]),
     ...taskWords(task),
     ...(digest === "" ? [] : [say`${given(excerpt(digest))}`]),
   ];
