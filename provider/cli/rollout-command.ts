@@ -487,9 +487,13 @@ async function resume(id: string | undefined, options: RunOptions): Promise<Exit
     const { isOpen } = await import("../rollout/which-rollout.js");
     const record = await findRollout(rollouts, id, "resume");
     const [newest] = await rollouts.journal.records();
-    if (id === undefined && newest !== undefined && newest.id !== record.id) {
-      console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
-    }
+    const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
+    const from = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
+    console.error(
+      harmless(
+        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${from.trimEnd()}`,
+      ),
+    );
     const changed = await rollouts.changedFiles(record);
     if (changed.length > 0) {
       const shown = changed.slice(0, 5).join(", ");
@@ -671,6 +675,7 @@ async function rollback(
   tellMissingTelemetry();
   return await withKnownRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");
+    console.error(harmless(`Rolling back ${rollouts.fullName(record)}.`));
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files =

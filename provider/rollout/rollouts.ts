@@ -7,7 +7,7 @@ import { readPlainFile } from "../machine/plain-file";
 import { type Change, changeTransition, type Plan } from "../plan/plan";
 import { sortByDanger, type Transition } from "../settings/danger";
 import { withCode } from "../settings/email-security-error";
-import { isPostgres } from "../settings/postgres-address";
+import { isPostgres, withoutCredentials } from "../settings/postgres-address";
 import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./asking/address-health";
@@ -410,6 +410,11 @@ export class Rollouts {
     return maker.whole(tenants.length);
   }
 
+  /** Which rollout is meant, of which targets file, in which journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
+  fullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
+    return `the rollout ${id} of ${spec.source} (journal: ${this.#journalName()})`;
+  }
+
   /** Whether somebody is at a rollout now. */
   async isHeld(id: string): Promise<boolean> {
     return await this.journal.database.isHeld(`rollout-${id}`);
@@ -742,7 +747,7 @@ export class Rollouts {
 
   #journalName(): string {
     const { database } = this.#options;
-    return isPostgres(database) ? "the database" : database;
+    return isPostgres(database) ? (withoutCredentials(database) ?? "the database") : database;
   }
 
   /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */

@@ -62,6 +62,9 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   expect(told(waiting)).toEqual([2, []]);
   expect(fleet.holds("t1")).toEqual([]);
   const through = await fleet.rollout("resume");
+  expect(through.stderr).toContain(
+    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes where it waits: The wave`,
+  );
   expect(told(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });

@@ -70,6 +70,9 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   fleet.take();
   const shown = await fleet.rollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.stderr).toContain(
+    `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
+  );
   expect(shown.output).toContain("To what each tenant held before it");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
@@ -94,7 +97,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
   expect((await fleet.rollout("resume", id)).output).toMatch(
-    /is abandoned\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+    /can't be resumed: it is rolled back\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { isPostgres, withoutCredentials } from "../../settings/postgres-address";
 import { quote } from "../../settings/text";
 import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
@@ -380,6 +381,6 @@ function few(stacks: readonly string[]): string {
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`; of a database its address without user and password. */
 function shownPlace(place: string): string {
-  const url = /^postgres(ql)?:/.test(place) ? URL.parse(place) : null;
-  return url === null ? `${hostname()}:${resolve(place)}` : `${url.protocol}//${url.host}${url.pathname}`;
+  const address = isPostgres(place) ? withoutCredentials(place) : undefined;
+  return address ?? `${hostname()}:${resolve(place)}`;
 }
