@@ -39,7 +39,7 @@ interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly evidence?: (typeof EVIDENCE)[number];
   readonly alwaysRunEngine?: boolean;
   readonly onlyExpired?: boolean;
-  readonly mend?: "drift";
+  readonly revertDrift?: boolean;
 }
 
 interface RollbackOptions extends RunOptions, Consent, Selecting {
@@ -58,7 +58,7 @@ interface Consent {
 
 /** How what changes tenants ends. */
 const EXITS = {
-  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --mend is for is done",
+  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
   3: "refused by a guard or by --fail-on, or not what was reviewed",
@@ -101,11 +101,9 @@ export function rolloutCommand(): Command {
       "--only-expired",
       "remove what has expired, and nothing else: other changes, of files and console, stay pending; a job that nobody attends gives --yes too",
     )
-    .addOption(
-      new Option(
-        "--mend <what>",
-        "revert what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
-      ).choices(["drift"]),
+    .option(
+      "--revert-drift",
+      "revert what the console changed, and nothing else, in the tenants whose settings say `onDrift: revert` and hold no change that was not rolled out; a job gives --yes too",
     )
     .action(verb(rollout));
   withRunOptions(withSelection(command));
@@ -161,7 +159,7 @@ export function rolloutCommand(): Command {
         )
         .argument(
           "[id]",
-          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --mend; refused once it is rolled back)",
+          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
         )
         .option(
           "--to <revision>",
@@ -253,7 +251,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
   refuseUnknownCommand(file, command);
   tellMissingTelemetry();
   const task = taskOf(options);
-  const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
+  const selection = task === "revert-drift" ? await selectionToRevert(file, options) : selectionOf(options);
   if (selection === undefined) return EXIT.clean;
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
@@ -292,37 +290,42 @@ function mailFor({ evidence, yes, markdown, html }: RolloutOptions): MailOf | un
 }
 
 /** What the rollout is for; undefined where it brings what the files say. */
-function taskOf({ onlyExpired, mend, alwaysRunEngine, evidence = "none" }: RolloutOptions): Task | undefined {
-  if (onlyExpired === true && mend !== undefined) {
+function taskOf({
+  onlyExpired,
+  revertDrift,
+  alwaysRunEngine,
+  evidence = "none",
+}: RolloutOptions): Task | undefined {
+  if (onlyExpired === true && revertDrift === true) {
     throw new ConfigurationError(
-      "--only-expired and --mend drift are two rollouts: run the one, and then the other. Nothing was changed.",
+      "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
     );
   }
-  const task = onlyExpired === true ? "only-expired" : mend === "drift" ? "mend-drift" : undefined;
+  const task = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
   if (task !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
-      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --mend. Nothing was changed.",
+      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --revert-drift. Nothing was changed.",
     );
   }
   if (task !== undefined && evidence !== "none") {
     throw new ConfigurationError(
-      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --mend: leave it out. Nothing was changed.",
+      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --revert-drift: leave it out. Nothing was changed.",
     );
   }
   return task;
 }
 
-/** The tenants whose settings let a rollout mend them; undefined where there is none, which is told. */
-async function selectionToMend(
+/** The tenants whose settings let a rollout revert drift; undefined where there is none, which is told. */
+async function selectionToRevert(
   file: string,
   options: RolloutOptions,
 ): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
   const { mendedTenants } = await import("../rollout/tasks/mended-tenants.js");
   const { names, unread, of } = mendedTenants(file, selectionOf(options));
   const many = names.length - unread;
-  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: mend\` in the settings files`;
+  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
   const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
-  const rest = names.length === 0 ? ": nothing is mended." : "; the others are left as they are.";
+  const rest = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
   console.error(`${says}${unknown}${rest}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
@@ -664,12 +667,12 @@ async function rollback(
   options: RollbackOptions,
   command: Command,
 ): Promise<ExitCode> {
-  const before = ["onlyExpired", "mend"].filter(
+  const before = ["onlyExpired", "revertDrift"].filter(
     (name) => command.parent?.getOptionValueSource(name) === "cli",
   );
   if (before.length > 0) {
     throw new ConfigurationError(
-      "--only-expired and --mend are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
+      "--only-expired and --revert-drift are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
     );
   }
   tellMissingTelemetry();

@@ -210,7 +210,7 @@ it.each(["dynamic", "native"])(
 
 it("names a tenant whose stack was destroyed, and newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: mend\n"));
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   const before = fleet.holds("t0");
   await fleet.write("settings/baseline.yaml", `version: 1\nallow:\n  - ${BAD}\n`);
@@ -221,13 +221,13 @@ it("names a tenant whose stack was destroyed, and newer rollouts that it passes 
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
   await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
-  const mended = await fleet.rollout("--mend", "drift", "--yes", "--only", "t2");
+  const mended = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
   expect(mended, mended.output).toMatchObject({ code: 0 });
 
   const [{ id }, nightly] = [wrong.report(), mended.report()];
   const shown = await fleet.rollout("rollback");
   expect(shown.stderr).toContain(
-    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--mend drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
   expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();

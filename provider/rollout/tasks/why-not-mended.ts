@@ -5,7 +5,7 @@ import { isUnmanaged } from "../../settings/keyed-list";
 
 /** Whether a tenant's settings files let an unattended run revert what the console changed. */
 export function mendsDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
-  return onDrift === "mend";
+  return onDrift === "revert";
 }
 
 /**
@@ -23,7 +23,7 @@ export function whyNotMended(
   isApplied: boolean,
   kept: OnlyExpired["kept"] = [],
 ): string | undefined {
-  if (!mendsDrift(settings)) return "its settings do not say `onDrift: mend`";
+  if (!mendsDrift(settings)) return "its settings do not say `onDrift: revert`";
   if (isApplied) return undefined;
   if (known.entries.isThere === false || known.vips.isThere === false)
     return "no run has brought its settings yet; `rollout` first";

@@ -42,7 +42,7 @@ async function written(): Promise<{ readonly journal: Journal; readonly ids: rea
     {
       tenants: { acme: [added("d.example")], hooli: [added("d.example")] },
       end: "waiting",
-      spec: { task: "mend-drift" },
+      spec: { task: "revert-drift" },
     },
   ] as const;
   const ids: string[] = [];

@@ -99,7 +99,7 @@ describe("the plan of all tenants as Markdown", () => {
     const tenants = shown.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, left },
     );
-    const of = { ...shown, report: { ...shown.report, task: "mend-drift" as const, tenants } };
+    const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
     for (const text of [wholePlanMarkdown(of), wholePlanHtml(of).replace(/<[^>]+>/g, "")]) {
       expect(text).toContain("it reverts what the console changed, and nothing else");
       expect(text).toContain("Reverted");

@@ -146,7 +146,7 @@ test("of what nobody attends tells what is reverted and what stays, the same of 
       : tenant,
   );
   const text = overviewText(
-    { ...report, tenants: told, task: "mend-drift" },
+    { ...report, tenants: told, task: "revert-drift" },
     NO_PLAN,
     new RolloutCommands(),
     { width: 200 },
