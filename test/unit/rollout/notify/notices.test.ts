@@ -105,11 +105,11 @@ describe("notices of a rollout", () => {
     const of = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },
-      mail: { events: ["unwell"] },
+      mail: { events: ["unhealthy"] },
     } as const;
     const sent = await told([WAITING, unwell, STOPPED], { ...of, webhook: { events: ["waiting"] } });
     expect(sent.map(({ to }) => to).toSorted()).toEqual(["mail", "slack", "webhook"]);
-    expect(JSON.stringify(sent)).toContain("a wave is not well");
+    expect(JSON.stringify(sent)).toContain("a wave is unhealthy");
   });
 
   it("tell nobody of a rollout that found everything as declared", async () => {
