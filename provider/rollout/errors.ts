@@ -8,7 +8,7 @@ export type RolloutErrorCode =
   /** Another run is at it, or another rollout at the same tenants. */
   | "ERR_ROLLOUT_BUSY"
   /** What rollouts have left beside the stacks can't be read or written. */
-  | "ERR_ROLLOUT_MARKS"
+  | "ERR_ROLLOUT_LOCKS"
   /** The journal knows less of a rollout than what it has left beside the stacks. */
   | "ERR_ROLLOUT_JOURNAL_OLD"
   /** What would be done was rolled back, and nobody asked for it by name. */

@@ -77,7 +77,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
     await layLock(locksOf(id), { host: "runner-7", pid: 1 });
     const held = await run(...args(id));
     expect([command, held.code], held.output).toEqual([command, 1]);
-    expect(held.stderr).toContain("ERR_ROLLOUT_MARKS");
+    expect(held.stderr).toContain("ERR_ROLLOUT_LOCKS");
     expect(held.stderr).toContain("ci@runner-7 (pid 1)");
     expect(await fleet.report(id), command).toEqual(before);
     const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];

@@ -48,7 +48,7 @@ export const BY_PROCESSES = [
   "ERR_PULUMI",
   "ERR_ROLLOUT_BUSY",
   "ERR_ROLLOUT_JOURNAL_OLD",
-  "ERR_ROLLOUT_MARKS",
+  "ERR_ROLLOUT_LOCKS",
 ] as const satisfies readonly ErrorCode[];
 
 /** By the real engine: test/engine/explain.slow.test.ts. */

@@ -153,7 +153,7 @@ export const ROLLOUT_ERRORS = {
     remedies: ["Mend what the message names, in `EMAIL_SECURITY_DATABASE`, `PGPASSWORD` or the network."],
     next: "email-security rollout status",
   },
-  ERR_ROLLOUT_MARKS: {
+  ERR_ROLLOUT_LOCKS: {
     means: "What rollouts have left to be minded beside the stacks can't be read or written.",
     example: [
       'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',

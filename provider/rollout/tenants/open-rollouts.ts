@@ -55,7 +55,7 @@ export interface MarkedContext {
 /**
  * The same, of rollouts whose journal is not at hand, by what they left beside the stacks.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_MARKS`) where its stack goes and nobody can know.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_LOCKS`) where its stack goes and nobody can know.
  */
 export async function refuseMarkedRollouts(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,
