@@ -4,7 +4,7 @@ import { programName } from "./command-line";
 import { type JournalOptions, withExistingJournal } from "./journal-place";
 import type { WriteOptions } from "./write-options";
 
-/** Prints the commands that bring a tenant to what its files now declare. A tenant that is skipped is to be taken up first. */
+/** Prints the commands that bring a tenant to what its files now declare. A tenant that is skipped is to be unskipped first. */
 export async function tellNextRollout(
   target: Pick<Target, "name" | "stack">,
   targets: Pick<Targets, "file" | "project">,
@@ -26,6 +26,6 @@ export async function tellNextRollout(
   }
   const { name } = target;
   console.log(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`));
-  console.log(`${next}: ${commands.endSkip([name], targets.file)}`);
+  console.log(`${next}: ${commands.unskip([name], targets.file)}`);
   console.log(`Then: ${rollout}`);
 }

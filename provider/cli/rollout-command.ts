@@ -12,8 +12,6 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Task } from "../rollout/tasks/task";
-import type { Purpose } from "../rollout/which-rollout";
-import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -31,7 +29,7 @@ import { targetOf, writeOutputs } from "./output/write-outputs";
 import { type FailOn, failOnOption, todayOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
 import { pruneCommand } from "./rollout-prune";
-import { skipCommand } from "./rollout-skip";
+import { skipCommand, unskipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
@@ -51,8 +49,7 @@ interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
   readonly evidence?: (typeof EVIDENCE)[number];
   readonly alwaysRunEngine?: boolean;
   readonly onlyExpired?: boolean;
-  readonly mend?: "drift";
-  readonly resume?: string | true;
+  readonly revertDrift?: boolean;
 }
 
 interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
@@ -71,13 +68,13 @@ interface Consent {
 
 /** How what changes tenants ends. */
 const EXITS = {
-  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --mend is for is done",
+  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --revert-drift is for is done",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
   3: "refused by a guard or by --fail-on, or not what was reviewed",
 } as const;
 
-const EXITS_OF_GOING_ON = {
+const EXITS_OF_RESUMING = {
   ...EXITS,
   2: "something is left to do: another gate, an interruption",
   3: "refused by a guard: a tenant is not as it was when it was planned",
@@ -114,37 +111,29 @@ export function rolloutCommand(): Command {
       "--only-expired",
       "remove what has expired, and nothing else: other changes, of files and console, stay pending; a job that nobody attends gives --yes too",
     )
-    .addOption(
-      new Option(
-        "--mend <what>",
-        "take back what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
-      ).choices(["drift"]),
-    )
     .option(
-      "--resume [id]",
-      "go on with a rollout that was interrupted or stopped (default: the newest that is not through)",
+      "--revert-drift",
+      "revert what the console changed, and nothing else, in the tenants whose settings say `onDrift: revert` and hold no change that was not rolled out; a job gives --yes too",
     )
     .action(verb(rollout));
   withRunOptions(withSelection(command));
   command.addCommand(
     withHelp(
-      withRunOptions(new Command("continue"))
-        .description("go on with a rollout that waits at a gate or after the wave that --until named")
-        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
-        .action(
-          verb(
-            async (id: string | undefined, options: GivenRunOptions) => await goOn(id, options, "continue"),
-          ),
-        ),
+      withRunOptions(new Command("resume"))
+        .description(
+          "resume a rollout: let it pass the gate where it waits, or finish one that was interrupted, stopped or left failed tenants",
+        )
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that can be resumed)")
+        .action(verb(resume)),
       {
         examples: [
-          { does: "the newest that waits", line: "rollout continue" },
+          { does: "the newest that can be resumed", line: "rollout resume" },
           {
             does: "and wait again after the wave early",
-            line: "rollout continue 20261121-0800-7f3a91 --until early",
+            line: "rollout resume 20261121-0800-7f3a91 --until early",
           },
         ],
-        exits: EXITS_OF_GOING_ON,
+        exits: EXITS_OF_RESUMING,
       },
     ),
   );
@@ -173,11 +162,11 @@ export function rolloutCommand(): Command {
     withHelp(
       withRunOptions(withSelection(new Command("rollback")))
         .description(
-          "take a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
+          "roll a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
         )
         .argument(
           "[id]",
-          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --mend; refused once it is rolled back)",
+          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
         )
         .option(
           "--to <revision>",
@@ -189,8 +178,8 @@ export function rolloutCommand(): Command {
         .action(verb(rollback)),
       {
         examples: [
-          { does: "see what would be taken back", line: "rollout rollback" },
-          { does: "take it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
+          { does: "see what would be rolled back", line: "rollout rollback" },
+          { does: "roll it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
           { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
         ],
         exits: EXITS_OF_GOING_BACK,
@@ -201,26 +190,41 @@ export function rolloutCommand(): Command {
     withHelp(
       withJournal(new Command("stop"), JOURNAL)
         .description(
-          "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
+          "stop a rollout that is under way: it begins no more tenants and finishes those that it began; `resume` goes on with it, `abandon` ends it for good",
         )
-        .argument(
-          "[id]",
-          "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
-        )
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is under way)")
         .action(verb(stop)),
       {
         examples: [
-          { does: "begin nothing more; what is under way is finished", line: "rollout stop" },
-          { does: "give up one that waits", line: "rollout stop 20261121-0800-7f3a91" },
+          { does: "the newest that is under way", line: "rollout stop" },
+          { does: "a certain one", line: "rollout stop 20261121-0800-7f3a91" },
         ],
-        exits: {
-          0: "it begins nothing more, or is given up",
-          1: "an error",
-        },
+        exits: { 0: "it begins no more tenants", 1: "an error" },
       },
     ),
   );
-  for (const one of [...historyCommands(), pruneCommand(), skipCommand()]) command.addCommand(one);
+  command.addCommand(
+    withHelp(
+      withJournal(new Command("abandon"), JOURNAL)
+        .description(
+          "abandon a rollout that waits, was stopped or was interrupted: it is never finished, and keeps no other rollout from its tenants; what it did stays",
+        )
+        .argument(
+          "[id]",
+          "the rollout, or the beginning of its id (default: the newest that is not finished)",
+        )
+        .action(verb(abandon)),
+      {
+        examples: [
+          { does: "the newest that is not finished", line: "rollout abandon" },
+          { does: "a certain one", line: "rollout abandon 20261121-0800-7f3a91" },
+        ],
+        exits: { 0: "it is abandoned", 1: "an error; nothing was changed" },
+      },
+    ),
+  );
+  for (const one of [...historyCommands(), pruneCommand(), skipCommand(), unskipCommand()])
+    command.addCommand(one);
   return withHelp(command, {
     examples: [
       {
@@ -228,7 +232,7 @@ export function rolloutCommand(): Command {
         line: "rollout tenants.yaml --output comment.md --output plan.html",
       },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
-      { does: "go on after an interruption", line: "rollout --resume" },
+      { does: "go on past a gate, or after an interruption", line: "rollout resume" },
     ],
     exits: EXITS,
   });
@@ -254,29 +258,10 @@ function withReadOutputs<Options extends GivenRunOptions>(options: Options): Opt
 }
 
 async function rollout(file: string, given: RolloutOptions, command: Command): Promise<ExitCode> {
-  refuseMisspeltVerb(file, command);
+  refuseUnknownCommand(file, command);
   const options = withReadOutputs(given);
-  if (options.resume !== undefined) {
-    const leftOut = [
-      "only",
-      "except",
-      "label",
-      "planDigest",
-      "today",
-      "alwaysRunEngine",
-      "onlyExpired",
-      "mend",
-      "evidence",
-    ].filter((name) => command.getOptionValueSource(name) === "cli");
-    if (leftOut.length > 0 || command.args.length > 0) {
-      throw new ConfigurationError(
-        "--resume goes on with what was planned: leave out the targets file and what selects tenants.",
-      );
-    }
-    return await goOn(options.resume === true ? undefined : options.resume, given, "resume");
-  }
   const task = taskOf(options);
-  const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
+  const selection = task === "revert-drift" ? await selectionToRevert(file, options) : selectionOf(options);
   if (selection === undefined) return EXIT.clean;
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
@@ -320,37 +305,42 @@ function tellsMail({ format }: Output<RolloutFormat>): boolean {
 }
 
 /** What the rollout is for; undefined where it brings what the files say. */
-function taskOf({ onlyExpired, mend, alwaysRunEngine, evidence = "none" }: RolloutOptions): Task | undefined {
-  if (onlyExpired === true && mend !== undefined) {
+function taskOf({
+  onlyExpired,
+  revertDrift,
+  alwaysRunEngine,
+  evidence = "none",
+}: RolloutOptions): Task | undefined {
+  if (onlyExpired === true && revertDrift === true) {
     throw new ConfigurationError(
-      "--only-expired and --mend drift are two rollouts: run the one, and then the other. Nothing was changed.",
+      "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
     );
   }
-  const task = onlyExpired === true ? "only-expired" : mend === "drift" ? "mend-drift" : undefined;
+  const task = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
   if (task !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
-      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --mend. Nothing was changed.",
+      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --revert-drift. Nothing was changed.",
     );
   }
   if (task !== undefined && evidence !== "none") {
     throw new ConfigurationError(
-      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --mend: leave it out. Nothing was changed.",
+      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --revert-drift: leave it out. Nothing was changed.",
     );
   }
   return task;
 }
 
-/** The tenants whose settings let a rollout mend them; undefined where there is none, which is told. */
-async function selectionToMend(
+/** The tenants whose settings let a rollout revert drift; undefined where there is none, which is told. */
+async function selectionToRevert(
   file: string,
   options: RolloutOptions & RunOptions,
 ): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
   const { mendedTenants } = await import("../rollout/tasks/mended-tenants.js");
   const { names, unread, of } = mendedTenants(file, selectionOf(options));
   const many = names.length - unread;
-  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: mend\` in the settings files`;
+  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
   const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
-  const rest = names.length === 0 ? ": nothing is mended." : "; the others are left as they are.";
+  const rest = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
   console.error(`${says}${unknown}${rest}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
@@ -360,12 +350,10 @@ async function selectionToMend(
   return undefined;
 }
 
-/** A verb with a slip in it stands where a file may stand. */
-function refuseMisspeltVerb(file: string, command: Command): void {
+/** A word that is no path and no file is a command that doesn't exist. */
+function refuseUnknownCommand(file: string, command: Command): void {
   if (/[./\\]/.test(file) || existsSync(file)) return;
-  const verbs = command.commands.map((verb) => verb.name());
-  const meant = nearestName(file, verbs);
-  if (meant !== undefined) command.error(`error: unknown command '${file}'; did you mean ${meant}?`);
+  command.error(`error: unknown command '${file}'`);
 }
 
 /** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
@@ -479,7 +467,7 @@ function verdictOn(
   if (taken !== undefined && yes === true && planDigest === undefined) {
     console.error(
       harmless(
-        `error: ${again.map(({ by }) => by).join(" and ")} took back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLOUT_TAKEN_BACK]`,
+        `error: ${again.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
       ),
     );
     return EXIT.refused;
@@ -514,19 +502,19 @@ function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): P
   }));
 }
 
-async function goOn(
-  id: string | undefined,
-  given: GivenRunOptions,
-  purpose: Extract<Purpose, "resume" | "continue">,
-): Promise<ExitCode> {
+async function resume(id: string | undefined, given: GivenRunOptions): Promise<ExitCode> {
   const options = withReadOutputs(given);
   return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
-    const record = await findRollout(rollouts, id, purpose);
+    const record = await findRollout(rollouts, id, "resume");
     const [newest] = await rollouts.journal.records();
-    if (id === undefined && newest !== undefined && newest.id !== record.id) {
-      console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
-    }
+    const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
+    const from = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
+    console.error(
+      harmless(
+        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${from.trimEnd()}`,
+      ),
+    );
     const changed = await rollouts.changedFiles(record);
     if (changed.length > 0) {
       const shown = changed.slice(0, 5).join(", ");
@@ -535,14 +523,15 @@ async function goOn(
         harmless(
           `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
             isOpen(record)
-              ? `give it up (\`${rollouts.commands.stop(record.id)}\`), and begin a new one (${anew})`
+              ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${anew})`
               : `begin a new one: ${anew}`
           }.`,
         ),
       );
     }
     await tellSkipped(rollouts, record.spec, "Goes on without");
-    return await run(rollouts, record.id, purpose === "resume", options);
+    // A gate that is reached after this was read is not approved: nobody has seen it.
+    return await run(rollouts, record.id, record.state !== "waiting", options);
   });
 }
 
@@ -690,16 +679,17 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 
 async function rollback(id: string | undefined, given: RollbackOptions, command: Command): Promise<ExitCode> {
   const options = withReadOutputs(given);
-  const before = ["onlyExpired", "mend"].filter(
+  const before = ["onlyExpired", "revertDrift"].filter(
     (name) => command.parent?.getOptionValueSource(name) === "cli",
   );
   if (before.length > 0) {
     throw new ConfigurationError(
-      "--only-expired and --mend are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
+      "--only-expired and --revert-drift are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
     );
   }
   return await withKnownRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");
+    console.error(harmless(`Rolling back ${rollouts.fullName(record)}.`));
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files =
@@ -719,36 +709,40 @@ async function rollback(id: string | undefined, given: RollbackOptions, command:
 
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
     const record = await findRollout(rollouts, id, "stop");
-    const isGivenUp = await rollouts.stop(record.id);
-    const { commands } = rollouts;
-    if (!isGivenUp) {
-      console.error(
-        `The rollout ${record.id} begins nothing more; what is under way is finished. How far that is: \`${commands.status(record.id)}\``,
-      );
-      return EXIT.clean;
-    }
+    await rollouts.stop(record.id);
+    console.error(
+      `The rollout ${record.id} begins no more tenants; those that it began are finished. How far that is: \`${rollouts.commands.status(record.id)}\``,
+    );
+    return EXIT.clean;
+  });
+}
+
+async function abandon(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
+  return await withRollouts(options, async (rollouts) => {
+    if (id !== undefined && (await abandonElsewhere(rollouts, id))) return EXIT.clean;
+    const record = await findRollout(rollouts, id, "abandon");
+    await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
     const next = advice.map(({ why, command }) => ` ${why} \`${command}\``).join("");
     console.error(
       harmless(
-        `The rollout ${record.id} is given up. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
+        `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
       ),
     );
     return EXIT.clean;
   });
 }
 
-/** Gives up a rollout that this journal has not, where it is named in full. */
-async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
+/** Abandons a rollout that this journal doesn't have, where its full id is given. */
+async function abandonElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
-  const unknown = await rollouts.giveUpElsewhere(id, TARGETS_FILE);
+  const unknown = await rollouts.abandonElsewhere(id, TARGETS_FILE);
   if (unknown === undefined) return false;
   const left =
     unknown === 0
       ? ""
       : ` What it did to ${counted(unknown, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
-  console.error(`The rollout ${id}, of another journal, is given up.${left} What it did stays.`);
+  console.error(`The rollout ${id}, of another journal, is abandoned.${left} What it did stays.`);
   return true;
 }

@@ -63,7 +63,7 @@ export function printedList(all: readonly ListedRollout[]): string {
   const width = Math.max(...states.map((state) => state.length));
   const lines = all.map(({ record: { id, spec, reason }, tally }, index) => {
     const task = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
-    const back = spec.rollsBack === undefined ? "" : `, takes back ${spec.rollsBack}`;
+    const back = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
     const what = `${spec.source}${task}${back}`;
     return `${id}  ${(states[index] ?? "").padEnd(width)}  ${talliedText(tally)} of ${what}${reason === undefined ? "" : `: ${reason}`}`;
   });

@@ -15,47 +15,71 @@ import { withHelp } from "./verb-help";
 
 interface SkipOptions extends JournalOptions {
   readonly reason?: string;
-  readonly end?: boolean;
   readonly targets: string;
 }
 
-/** `rollout skip`: goes on without tenants, until somebody takes them up again. It changes no tenant. */
+/** `rollout skip`: has rollouts go on without tenants, until somebody unskips them. It changes no tenant. */
 export function skipCommand(): Command {
   return withHelp(
     withJournal(new Command("skip"), JOURNAL)
       .description(
-        "have all rollouts go on without tenants until they are taken up again; without a name, list who is skipped",
+        "have all rollouts go on without tenants until `unskip`; without a name, list who is skipped",
       )
       .argument("[tenants...]", "the tenants; * stands for any characters")
       .option("--reason <text>", "why; every plan, run and status tells it")
-      .option("--end", "take them up again, from the next run on")
       .option("--targets <file>", "the targets file", TARGETS_FILE)
       .action(verb(skipVerb)),
     {
       examples: [
         { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
         { does: "who is skipped now, and why", line: "rollout skip" },
-        { does: "take it up again", line: "rollout skip t003 --end" },
       ],
       exits: { 0: "it is remembered, or was before; or it was told", 1: "an error; nothing was changed" },
     },
   );
 }
 
+/** `rollout unskip`: has rollouts change tenants again that they skip. It changes no tenant. */
+export function unskipCommand(): Command {
+  return withHelp(
+    withJournal(new Command("unskip"), JOURNAL)
+      .description("have rollouts change tenants again that they skip, from the next run on")
+      .argument("<tenants...>", "the tenants; * stands for any characters")
+      .option("--targets <file>", "the targets file", TARGETS_FILE)
+      .action(verb(unskipVerb)),
+    {
+      examples: [
+        { does: "change a tenant again", line: "rollout unskip t003" },
+        { does: "change all tenants again", line: "rollout unskip '*'" },
+      ],
+      exits: { 0: "they are not skipped any more", 1: "an error; nothing was changed" },
+    },
+  );
+}
+
 async function skipVerb(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
-  const { reason, end = false, targets: file } = options;
-  if (end && reason !== undefined) {
-    throw new ConfigurationError("--end takes tenants up again, and needs no --reason. Nothing was changed.");
-  }
-  if (names.length === 0 && (end || reason !== undefined)) {
+  const { reason, targets: file } = options;
+  if (names.length === 0 && reason !== undefined) {
     throw new ConfigurationError("Name the tenants that are meant. Nothing was changed.");
   }
   await refuseNoJournal(options);
-  return await withRollouts(options, async (rollouts) => {
-    if (names.length === 0) return await list(rollouts, file);
-    const request = { file, names, environment: process.env, nowMs: Date.now() };
-    return end ? await takeUpAgain(rollouts, request) : await leaveOut(rollouts, reason, request);
-  });
+  return await withRollouts(options, async (rollouts) =>
+    names.length === 0
+      ? await list(rollouts, file)
+      : await leaveOut(rollouts, reason, requestOf(file, names)),
+  );
+}
+
+async function unskipVerb(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
+  await refuseNoJournal(options);
+  return await withRollouts(
+    options,
+    async (rollouts) => await unskip(rollouts, requestOf(options.targets, names)),
+  );
+}
+
+function requestOf(file: string, names: readonly string[]): SkipRequest {
+  return { file, names, environment: process.env, nowMs: Date.now() };
 }
 
 /** In a journal that is made for it, nobody would look for who is skipped. */
@@ -89,7 +113,7 @@ async function list({ journal, commands }: Rollouts, file: string): Promise<Exit
   }
   process.stdout.write(paper.toString());
   const [first] = skips;
-  console.log(printable(`To take one up again: \`${commands.endSkip([first?.name ?? ""], file)}\``));
+  console.log(printable(`To unskip one: \`${commands.unskip([first?.name ?? ""], file)}\``));
   return EXIT.clean;
 }
 
@@ -105,12 +129,12 @@ async function leaveOut(
   for (const one of done.fresh) say(`Skipped from now on: ${skipText(one)}.`);
   for (const one of done.already) {
     say(
-      `Skipped already: ${skipText(one)}. That stands. To give another reason, take it up first: \`${commands.endSkip([one.name], request.file)}\``,
+      `Skipped already: ${skipText(one)}. That stands. To give another reason, unskip it first: \`${commands.unskip([one.name], request.file)}\``,
     );
   }
   await tellRollouts(rollouts, done);
   const names = [...done.fresh, ...done.already].map(({ name }) => name);
-  if (done.fresh.length > 0) say(`To take up again: \`${commands.endSkip(names, request.file)}\``);
+  if (done.fresh.length > 0) say(`To unskip: \`${commands.unskip(names, request.file)}\``);
   return EXIT.clean;
 }
 
@@ -124,8 +148,8 @@ async function tellRollouts(rollouts: Rollouts, { rollouts: all }: Skipping): Pr
     );
     say(`In the rollout ${id}: ${parts.join("; ")}.`);
     if (isHeld) continue;
-    const next = state === "waiting" ? rollouts.commands.continue(id) : rollouts.commands.resume(id);
-    say(`To go on with it: \`${next}\``);
+    const how = state === "waiting" ? "To let it go on" : "To go on with it";
+    say(`${how}: \`${rollouts.commands.resume(id)}\``);
   }
 }
 
@@ -142,18 +166,21 @@ function wordsFor(state: SkippedIn["state"], isHeld: boolean): string {
   }
 }
 
-async function takeUpAgain(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
+async function unskip(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
   const { takeUp } = await import("../rollout/skipping/skip.js");
   const { skipText } = await import("../rollout/skipping/without-skipped.js");
   const { commands } = rollouts;
   const { skips, rollouts: open, declared: names } = await takeUp(rollouts.journal, request);
   for (const one of skips) say(`Not skipped any more: ${skipText(one)}.`);
   for (const [id, own] of Map.groupBy(open, ({ rollout }) => rollout)) {
-    const isHeld = await rollouts.isHeld(id);
+    const { state } = await rollouts.journal.record(id);
+    const when = (await rollouts.isHeld(id))
+      ? "Its run goes on without; once it has ended"
+      : state === "waiting"
+        ? "It waits for a person, and the waves that it has begun go on without; once it is done"
+        : "With what it was planned by";
     say(
-      `The rollout ${id} left out ${counted(own.length, "tenant")} of ${own.length === 1 ? "it" : "them"}. ${
-        isHeld ? "Its run goes on without; once it has ended" : "With what it was planned by"
-      }: \`${commands.resume(id)}\``,
+      `The rollout ${id} left out ${counted(own.length, "tenant")} of ${own.length === 1 ? "it" : "them"}. ${when}: \`${commands.resume(id)}\``,
     );
   }
   if (names.length === 0) return EXIT.clean;

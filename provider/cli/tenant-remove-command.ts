@@ -225,7 +225,7 @@ async function settleSkip(
     if (database === undefined || skip === undefined) return;
     const text = skipText({ ...skip, name: target.name });
     if (!isStackGone) {
-      const command = new RolloutCommands(named, programName()).endSkip([skip.name], targets.file);
+      const command = new RolloutCommands(named, programName()).unskip([skip.name], targets.file);
       console.log(
         harmless(
           `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: ${command}`,

@@ -25,7 +25,7 @@ export interface PagedList<Item> {
   readonly attempts?: number;
 }
 
-/** A list that goes on for longer than this, and than its total says, does not end: it is given up. */
+/** A list that goes on for longer than this, and than its total says, does not end: reading it stops. */
 const MAX_PAGES = 10_000;
 /** So is one that goes on for longer than this, whatever its total says. */
 const MAX_PAGES_OF_ANY = 50_000;
@@ -218,7 +218,7 @@ function tooLong(
 ): ListUnstableError {
   const of = total === undefined ? "" : ` of the ${total} that it tells of`;
   return new ListUnstableError(
-    `The ${name} did not end within ${MAX_READING_MS / 60_000} minutes, and reading it was given up: ${pages} pages had come, with ${items} items${of}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+    `The ${name} did not end within ${MAX_READING_MS / 60_000} minutes, and reading it was stopped: ${pages} pages had come, with ${items} items${of}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
   );
 }
 

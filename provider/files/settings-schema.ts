@@ -179,7 +179,7 @@ const lists = z.strictObject(
 );
 
 /** What is done unattended about what somebody changed in the console. */
-const ON_DRIFT = ["report", "mend"] as const;
+const ON_DRIFT = ["report", "revert"] as const;
 
 /** A rule or an option by its path in a settings file: `policy.requireTicket`. */
 export type OptionPath =
@@ -227,7 +227,7 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       onDrift: z
         .enum(ON_DRIFT, { error: (issue) => missingOr(issue.input, oneOf(ON_DRIFT)) })
         .describe(
-          "What an unattended `rollout --mend drift` does with what the console changed: report (default): nothing. mend: takes it back.",
+          "What an unattended `rollout --revert-drift` does with what the console changed: report (default): nothing. revert: reverts it.",
         )
         .optional(),
       mayLoosen: z

@@ -94,7 +94,7 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       const state =
         left.length === 0
           ? `files and branch are as they were${kept === "" ? "" : `, except what a hook changed (${kept})`}`
-          : `not all could be taken back (${left.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
+          : `not all could be undone (${left.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
       throw new GitError(`${what}; ${state}${why === "" ? "." : `:\n${why}`}`, { cause: error });
     }
   });
@@ -237,7 +237,7 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }
 
-/** Back to where it was, as far as that goes: what else is changed stays. Answers what could not be taken back. */
+/** Back to where it was, as far as that goes: what else is changed stays. Answers what could not be undone. */
 async function takeBack(
   { git }: Programs,
   {

@@ -52,7 +52,7 @@ export class TenantSettings extends pulumi.ComponentResource {
     const own = (kind: ResourceKind): pulumi.CustomResourceOptions => ({
       parent: this,
       ...(provider === undefined ? {} : { provider }),
-      // What the native plugin has made of the same files is taken back without a write.
+      // What the native plugin has made of the same files is undone without a write.
       aliases: [{ type: nativeType(kind) }],
     });
     this.entries = new AllowDenyList(name, { ...lists.entries, ...told }, own("AllowDenyList"));

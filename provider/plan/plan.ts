@@ -284,7 +284,7 @@ export interface BacktestDeny {
   readonly key: string;
   /** Threats that came under it. */
   readonly matched: number;
-  /** Of these, those that had reached a mailbox and stayed: no action, or taken back. */
+  /** Of these, those that had reached a mailbox and stayed: no action, or undone. */
   readonly stopped: number;
   readonly recipients: readonly Recipient[];
   readonly recipientCount: number;

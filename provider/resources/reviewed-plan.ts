@@ -9,7 +9,7 @@ import { canonicalComment, comparisonText, printable, quote } from "../settings/
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
 
-/** The one that names the settings file which is declared before those of the plan, where a rollout is taken back. */
+/** The one that names the settings file which is declared before those of the plan, where a rollout is rolled back. */
 export const PLAN_FIRST = "EMAIL_SECURITY_PLAN_FIRST";
 
 /** What a list is about to do to one of its own. */

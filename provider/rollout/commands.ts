@@ -29,11 +29,7 @@ export class RolloutCommands {
   }
 
   resume(id: string): string {
-    return this.#command(`--resume ${id}`);
-  }
-
-  continue(id: string): string {
-    return this.#command(`continue ${id}`);
+    return this.#command(`resume ${id}`);
   }
 
   status(id: string): string {
@@ -54,13 +50,17 @@ export class RolloutCommands {
     return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
   }
 
-  /** Has rollouts take tenants up again. */
-  endSkip(names: readonly string[], source: string): string {
-    return this.#command(`skip ${names.map(shellWord).join(" ")} --end${targetsOption(source)}`);
+  /** Has rollouts change tenants again that they skip. */
+  unskip(names: readonly string[], source: string): string {
+    return this.#command(`unskip ${names.map(shellWord).join(" ")}${targetsOption(source)}`);
   }
 
   stop(id: string): string {
     return this.#command(`stop ${id}`);
+  }
+
+  abandon(id: string): string {
+    return this.#command(`abandon ${id}`);
   }
 
   /** Shows how tenants stand, all of them or these. @param source the targets file. */

@@ -111,7 +111,7 @@ function howToGoOn(cause: Error, { id, spec, commands }: KnownWithoutJournal): s
     spec?.rollsBack === undefined
       ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants anew`
       : "set the settings files back by hand, and begin a new rollout: it plans all tenants anew";
-  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else give this rollout up, \`${commands.stop(id)}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
+  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
 }
 
 function isGone(cause: Error): boolean {

@@ -8,11 +8,11 @@ export type RolloutErrorCode =
   /** Another run is at it, or another rollout at the same tenants. */
   | "ERR_ROLLOUT_BUSY"
   /** What rollouts have left beside the stacks can't be read or written. */
-  | "ERR_ROLLOUT_MARKS"
+  | "ERR_ROLLOUT_LOCKS"
   /** The journal knows less of a rollout than what it has left beside the stacks. */
   | "ERR_ROLLOUT_JOURNAL_OLD"
-  /** What would be done was taken back, and nobody asked for it by name. */
-  | "ERR_ROLLOUT_TAKEN_BACK"
+  /** What would be done was rolled back, and nobody asked for it by name. */
+  | "ERR_ROLLED_BACK"
   /** What a tenant held before can't be known, or can't be declared. */
   | "ERR_ROLLOUT_NOT_KNOWN"
   /** A tenant is skipped, so that no rollout takes it up. */

@@ -33,7 +33,7 @@ export interface WaveView {
   readonly counts: Readonly<Record<TenantState, number>>;
   /** Until when it soaks, in milliseconds since 1970. */
   readonly soakUntilMs: number | undefined;
-  /** Whether a person said `continue` at its gate. */
+  /** Whether a person resumed the rollout at its gate. */
   readonly isApproved: boolean;
   /** What its health check said; undefined before there was one. */
   readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
@@ -50,7 +50,7 @@ export type Step =
   | { readonly kind: "soak"; readonly wave: number; readonly untilMs: number }
   | { readonly kind: "check"; readonly wave: number }
   | { readonly kind: "settle"; readonly wave: number }
-  /** It waits for a person, who says `continue`. */
+  /** It waits for a person, who resumes it. */
   | { readonly kind: "hand-over"; readonly wave: number; readonly reason: string; readonly isGate: boolean }
   | { readonly kind: "stop"; readonly reason: string }
   | { readonly kind: "finish" };

@@ -83,7 +83,7 @@ export interface PlannedRollout {
   readonly backend: string;
   /** What keeps it from beginning, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
-  /** What would be done again, and was taken back. Absent: nothing. */
+  /** What would be done again, and was rolled back. Absent: nothing. */
   readonly again?: readonly AgainTakenBack[];
   /** What changes in how many tenants, the most important first. */
   readonly changes: readonly SharedChange[];

@@ -32,7 +32,7 @@ export async function endedEarly(
 ): Promise<PlanningEndedError> {
   const reason = `The planning ended early, since ${tenants(failures.length)} can't be planned, more than the tolerance of ${over.join(", ")} allows.`;
   await journal.planned(id, unplanned.map(notPlanned));
-  await journal.abandon(id, reason);
+  await journal.stop(id, reason);
   const report = await reportOf(journal, id, false, commands);
   const again = commandAgain(report, commands);
   const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: again };

@@ -7,7 +7,7 @@ import { readPlainFile } from "../machine/plain-file";
 import { type Change, changeTransition, type Plan } from "../plan/plan";
 import { sortByDanger, type Transition } from "../settings/danger";
 import { withCode } from "../settings/email-security-error";
-import { isPostgres } from "../settings/postgres-address";
+import { isPostgres, withoutCredentials } from "../settings/postgres-address";
 import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./asking/address-health";
@@ -231,10 +231,10 @@ export class Rollouts {
   }
 
   /**
-   * Plans to take a rollout back, for the tenants that it changed or tried to.
+   * Plans to roll a rollout back, for the tenants that it changed or tried to.
    *
    * @param to files of another time, and what they are called. Default: what each tenant held before it.
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back;
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back;
    * (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be known what a tenant held.
    */
   async planRollback(
@@ -300,7 +300,7 @@ export class Rollouts {
     if ((await this.journal.record(id)).state === "planned") await this.forget(id);
   }
 
-  /** Which other rollout has to end, or be given up, before one that was planned can begin, and how; undefined where none has. */
+  /** Which other rollout has to end, or be abandoned, before one that was planned can begin, and how; undefined where none has. */
   async inTheWay(id: string): Promise<string | undefined> {
     const [rival] = await this.journal.rivals(id);
     return rival === undefined ? undefined : (await this.#toldRival(rival)).join(" ");
@@ -400,7 +400,7 @@ export class Rollouts {
       const text = strangers.has(name) ? undefined : await journal.plan(id, name);
       if (text === undefined) continue;
       const plan = JSON.parse(text) as Plan;
-      // What takes a rollout back is declared in files that were made for it.
+      // What rolls a rollout back is declared in files that were made for it.
       const shown =
         spec.rollsBack === undefined
           ? plan
@@ -410,43 +410,65 @@ export class Rollouts {
     return maker.whole(tenants.length);
   }
 
+  /** Which rollout is meant, of which targets file, in which journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
+  fullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
+    return `the rollout ${id} of ${spec.source} (journal: ${this.#journalName()})`;
+  }
+
   /** Whether somebody is at a rollout now. */
   async isHeld(id: string): Promise<boolean> {
     return await this.journal.database.isHeld(`rollout-${id}`);
   }
 
   /**
-   * Asks whoever is at a rollout to begin nothing more; where nobody is, gives it up.
+   * Asks the run of a rollout to begin no more tenants; it can be resumed then.
    *
-   * @returns whether it was given up.
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when no run is at it.
    */
-  async stop(id: string): Promise<boolean> {
-    const { journal } = this;
-    // Nobody goes on with it meanwhile.
-    const hold = await journal.database.hold(`rollout-${id}`, () => {});
-    if (hold === undefined) {
-      await journal.requestStop(id);
-      return false;
+  async stop(id: string): Promise<void> {
+    if (!(await this.isHeld(id))) {
+      const { commands } = this;
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${id} can't be stopped: its run was interrupted, and nothing is under way. To finish it: \`${commands.resume(id)}\`. To abandon it: \`${commands.abandon(id)}\``,
+      );
     }
-    try {
-      using marks = this.#marks((await journal.record(id)).spec);
-      const reason = "A person gave it up.";
-      await marks.abandon(id, reason, async () => await journal.abandon(id, reason));
-    } finally {
-      await hold.release();
-    }
-    return true;
+    await this.journal.requestStop(id);
   }
 
   /**
-   * Gives up a rollout that another journal has, by what it left beside the stacks.
+   * Abandons a rollout that is not finished: it can't be resumed any more, and is in the way of no other one.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a run is at it.
+   */
+  async abandon(id: string): Promise<void> {
+    const { journal, commands } = this;
+    // Nobody resumes it meanwhile.
+    const hold = await journal.database.hold(`rollout-${id}`, () => {});
+    if (hold === undefined) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, abandon it: \`${commands.abandon(id)}\``,
+      );
+    }
+    try {
+      using marks = this.#marks((await journal.record(id)).spec);
+      const reason = "A person abandoned it.";
+      await marks.close(id, { state: "abandoned", reason }, async () => await journal.abandon(id, reason));
+    } finally {
+      await hold.release();
+    }
+  }
+
+  /**
+   * Abandons a rollout that another journal has, by what it left beside the stacks.
    *
    * @param file the targets file, by which the state backend is known.
    * @returns undefined where there is no such rollout; else of how many stacks nobody knows what it did there.
    */
-  async giveUpElsewhere(id: string, file: string): Promise<number | undefined> {
+  async abandonElsewhere(id: string, file: string): Promise<number | undefined> {
     using marks = this.#marks(projectOf(file));
-    return await marks.giveUp(id);
+    return await marks.abandonElsewhere(id);
   }
 
   /** The rollouts that are not through and that this journal does not know, by what they left beside the stacks. */
@@ -469,14 +491,14 @@ export class Rollouts {
     });
   }
 
-  /** Leaves beside the stacks what a rollout has come to, and says of what was taken back how much it is. */
+  /** Leaves beside the stacks what a rollout has come to, and says of what was rolled back how much it is. */
   async #mark({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this;
     const { rollsBack } = spec;
     try {
       using marks = this.#marks(spec);
       if (rollsBack !== undefined)
-        await journal.abandon(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
+        await journal.rollBack(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
       await marks.update(id);
     } catch (error) {
       this.#options.log(
@@ -550,7 +572,7 @@ export class Rollouts {
     }
   }
 
-  /** What of a plan was taken back by an earlier rollback, in whichever tenant that was. */
+  /** What of a plan was undone by an earlier rollback, in whichever tenant that was. */
   async #again(id: string, { takenBack }: Minded): Promise<readonly AgainTakenBack[]> {
     if (takenBack.length === 0) return [];
     const found = takenBack.map(({ rollout, by, changes }) => ({
@@ -635,14 +657,14 @@ export class Rollouts {
       try {
         const by = nameOfWho(this.#options.environment);
         // From now on it can't be gone on with: what it did is being taken away under it.
-        const reason = `It is being taken back by ${id}.`;
-        const abandons = rollsBack === undefined ? {} : { abandons: { id: rollsBack, reason } };
+        const reason = `It is being rolled back by ${id}.`;
+        const undone = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
         const start = async (): Promise<void> => {
           if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-          await journal.start(id, { until, retry, by, current, seq, ...abandons });
+          await journal.start(id, { until, retry, by, current, seq, ...undone });
         };
         if (rollsBack === undefined || !isMinded) await start();
-        else await marks.abandon(rollsBack, reason, start);
+        else await marks.close(rollsBack, { state: "rolled-back", reason }, start);
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);
@@ -725,7 +747,7 @@ export class Rollouts {
 
   #journalName(): string {
     const { database } = this.#options;
-    return isPostgres(database) ? "the database" : database;
+    return isPostgres(database) ? (withoutCredentials(database) ?? "the database") : database;
   }
 
   /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
@@ -755,7 +777,7 @@ export class Rollouts {
       ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
       : [
           ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
-          { why: "Or give it up:", command: commands.stop(id) },
+          { why: "Or abandon it:", command: commands.abandon(id) },
         ];
     return [
       `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,
@@ -767,7 +789,7 @@ export class Rollouts {
     const { commands } = this;
     return new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
+      `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, roll it back: \`${commands.rollback(id)}\``,
     );
   }
 }

@@ -9,7 +9,7 @@ export interface Wave {
   readonly tolerated: number;
   /** How long to wait once it is through, in milliseconds. */
   readonly soakMs: number;
-  /** Whether a person has to say `continue` before the next wave. */
+  /** Whether a person has to resume the rollout before the next wave. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
   /** When none of its tenants is begun. Default: any time is well. */
@@ -17,7 +17,7 @@ export interface Wave {
   /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**
-   * Tenants whose last change, of an earlier rollout, was never let through: its wave was given up at its gate, or before it
+   * Tenants whose last change, of an earlier rollout, was never let through: its wave was abandoned at its gate, or before it
    * was found well. Before others follow, this wave is looked at as if that change were its own. Absent: none.
    */
   readonly unseen?: readonly UnseenTenant[];
@@ -68,11 +68,24 @@ export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated"
 /**
  * What may be said of a rollout. `planned`: nothing was written yet. `running`: under way, or interrupted when nobody
  * holds it. `waiting`: at a gate, or after the wave that `--until` names. `stopped`: by itself or by a person, with a reason.
- * `abandoned`: given up by a person, or taken back by another rollout; it can't be resumed.
+ * `abandoned`: a person said that it is never finished. `rolled-back`: another rollout rolls it back, or has done so. Neither can
+ * be resumed.
  */
-export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "abandoned" | "done";
+export type RolloutState =
+  | "planned"
+  | "running"
+  | "waiting"
+  | "stopped"
+  | "abandoned"
+  | "rolled-back"
+  | "done";
 
 const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
+
+/** Whether a rollout in this state was ended before it was done, and can't be resumed. */
+export function isEndedState(state: string): boolean {
+  return state === "abandoned" || state === "rolled-back";
+}
 
 /** Whether something of a rollout in this state is left to go on with. */
 export function isOpenState(state: string): boolean {

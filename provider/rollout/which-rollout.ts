@@ -5,10 +5,10 @@ import type { Journal } from "./journal/journal";
 import type { RolloutRecord } from "./journal/rollout-record";
 import { takenBackSoFar } from "./rollback/taken-back";
 import { TASK_WORDS, type Task } from "./tasks/task";
-import { isOpenState } from "./wave";
+import { isEndedState, isOpenState } from "./wave";
 
 /** What a person wants with a rollout. */
-export type Purpose = "status" | "resume" | "continue" | "rollback" | "stop";
+export type Purpose = "status" | "resume" | "rollback" | "stop" | "abandon";
 
 /** What finding one looks at beside the journal. */
 export interface FindingContext {
@@ -42,16 +42,16 @@ export async function whichRollout(
     const before = all.find((one) => PURPOSES.rollback.isMeant(one));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The last rollout, ${last.record.id}, was taken back already. Nothing was changed.${before === undefined ? "" : ` To take back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
+      `The last rollout, ${last.record.id}, was rolled back already. Nothing was changed.${before === undefined ? "" : ` To roll back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
     );
   }
   const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
-  const found = (await preferred(meant, purpose, context)) ?? meant[0];
+  const found = await preferred(meant, purpose, context);
   if (purpose === "rollback") tellPassedOver(all, found, context);
   if (found !== undefined) return found;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `There is no rollout ${PURPOSES[purpose].called} in ${context.place}; ${newest(records)}.${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
+    `There is no rollout ${purpose === "status" ? "at all" : `that can be ${PURPOSES[purpose].called}`} in ${context.place}; ${newest(records)}.${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
   );
 }
 
@@ -88,12 +88,12 @@ interface Candidate {
   readonly record: RolloutRecord;
   readonly isBegun: boolean;
   readonly isRetriable: boolean;
-  /** Whether another took it back, everywhere. */
+  /** Whether another rolled it back, everywhere. */
   readonly isTakenBack: boolean;
 }
 
 interface PurposeRule {
-  /** "There is no rollout …". */
+  /** "There is no rollout that can be …". */
   readonly called: string;
   /** Whether it can be done with a rollout that is named. */
   readonly fits: (record: RolloutRecord) => boolean;
@@ -112,38 +112,38 @@ function isAnyChange({ spec }: RolloutRecord): boolean {
 }
 
 const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
-  status: { called: "at all", fits: () => true, isMeant: () => true },
+  status: { called: "shown", fits: () => true, isMeant: () => true },
   resume: {
-    called: "that can be resumed",
-    fits: ({ state }) => state !== "abandoned",
+    called: "resumed",
+    fits: ({ state }) => !isEndedState(state),
     isMeant: ({ record, isRetriable }) => isOpen(record) || isRetriable,
   },
-  continue: {
-    called: "that waits for a person",
-    fits: ({ state }) => state === "waiting",
-    isMeant: ({ record }) => record.state === "waiting",
-  },
   rollback: {
-    called: "that can be taken back",
+    called: "rolled back",
     fits: ({ spec }) => spec.rollsBack === undefined,
-    // One that was taken back is meant only when it is named, as to take it back to other files; so is what a nightly run did.
+    // One that was rolled back is meant only when it is named, as to roll it back to other files; so is what a nightly run did.
     isMeant: ({ record, isBegun, isTakenBack }) => isAnyChange(record) && isBegun && !isTakenBack,
   },
-  stop: { called: "that is not through", fits: isOpen, isMeant: ({ record }) => isOpen(record) },
+  stop: {
+    called: "stopped",
+    fits: ({ state }) => state === "running",
+    isMeant: ({ record }) => record.state === "running",
+  },
+  abandon: { called: "abandoned", fits: isOpen, isMeant: ({ record }) => isOpen(record) },
 };
 
-/** Who is at a rollout needs nobody to go on with it, and is who is meant to stop. */
+/** The newest; to stop, the newest that a run is at; to resume or abandon, rather one that no run is at. */
 async function preferred(
   meant: readonly RolloutRecord[],
   purpose: Purpose,
   { isHeld }: FindingContext,
 ): Promise<RolloutRecord | undefined> {
-  if (purpose !== "resume" && purpose !== "stop") return undefined;
+  if (purpose === "status" || purpose === "rollback") return meant[0];
   for (const record of meant) {
     const isUnderWay = record.state === "running" && (await isHeld(record.id));
     if (isUnderWay === (purpose === "stop")) return record;
   }
-  return undefined;
+  return purpose === "stop" ? undefined : meant[0];
 }
 
 async function candidates(
@@ -177,15 +177,16 @@ function named(
     const { state, spec } = only;
     const is =
       purpose === "rollback" && spec.rollsBack !== undefined
-        ? `takes another back, ${spec.rollsBack}`
-        : `is ${state}`;
+        ? `rolls back another one, ${spec.rollsBack}`
+        : `is ${state.replace("-", " ")}`;
     const again =
       purpose === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
-    const next =
-      state === "abandoned" ? again : ` What can be done with it now: \`${commands.status(only.id)}\``;
+    const next = isEndedState(state)
+      ? again
+      : ` What can be done with it now: \`${commands.status(only.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${only.id} is none ${called}: it ${is}.${next}`,
+      `The rollout ${only.id} can't be ${called}: it ${is}.${next}`,
     );
   }
   const which =
@@ -194,6 +195,6 @@ function named(
 }
 
 function newest(records: readonly RolloutRecord[]): string {
-  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
+  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state.replace("-", " ")})`);
   return known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
 }

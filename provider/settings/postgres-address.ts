@@ -2,3 +2,9 @@
 export function isPostgres(place: string): boolean {
   return /^postgres(ql)?:\/\//.test(place);
 }
+
+/** The address of a PostgreSQL database without user, password and options; undefined where it can't be read. */
+export function withoutCredentials(address: string): string | undefined {
+  const url = URL.parse(address);
+  return url === null ? undefined : `${url.protocol}//${url.host}${url.pathname}`;
+}

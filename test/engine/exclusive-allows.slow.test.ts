@@ -73,7 +73,7 @@ describe("over many tenants", () => {
 
   beforeAll(async () => {
     fleet = await Fleet.start({ tenants: 3 });
-    await fleet.write("settings/t1.yaml", settingsOf("t1", `onDrift: mend\n${MODE}`));
+    await fleet.write("settings/t1.yaml", settingsOf("t1", `onDrift: revert\n${MODE}`));
     await fleet.write("settings/t2.yaml", settingsOf("t2", MODE));
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   });
@@ -85,7 +85,7 @@ describe("over many tenants", () => {
     await fleet.console(name, "POST", "/allow_deny_entries", { list, entry_type: "domain", value });
   };
 
-  it("`--mend drift` reverts console allows, and a rollout counts those that it leaves", async () => {
+  it("`--revert-drift` reverts console allows, and a rollout counts those that it leaves", async () => {
     for (const name of ["t0", "t1", "t2"]) {
       await add(name, "allow", "clicked.example");
       await add(name, "deny", "colleague.example");
@@ -94,7 +94,7 @@ describe("over many tenants", () => {
     expect(status.stdout).toContain("added allow clicked.example");
 
     fleet.sandbox.clearRequests();
-    const mended = await fleet.rollout("--mend", "drift", "--yes");
+    const mended = await fleet.rollout("--revert-drift", "--yes");
     expect(told(mended), mended.output).toEqual([0, ["t1"]]);
     expect(writesOf(fleet.sandbox)).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\//)]);
     expect(fleet.holds("t1")).toEqual([...fleet.declared("t1"), "deny colleague.example"].sort());

@@ -46,7 +46,7 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
     return ofTenant(await fleet.rollout("--only", "t0", "--yes"));
   },
   ERR_STACK_FOREIGN: async () => {
-    await fleet.rollout("stop");
+    await fleet.rollout("abandon");
     await fleet.write(
       "index.ts",
       'import { AllowDenyEntry } from "pulumi-email-security";\nnew AllowDenyEntry("single", { list: "deny", value: "evil.example" });\n',

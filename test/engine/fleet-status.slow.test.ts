@@ -21,7 +21,7 @@ const told = ({ tenants }: Pick<FleetStatus, "tenants">) =>
     behind.map(({ what, value }) => `${what} ${value}`),
   ]);
 
-it("tells what a rollout brought from what the console changed since, and from what was taken back", async () => {
+it("tells what a rollout brought from what the console changed since, and from what was rolled back", async () => {
   await using fleet = await Fleet.start({ tenants: 1, entries: 1 });
   const [own = "", shared = ""] = ["only-t0.example", fleet.declared("t0")[0]?.replace("deny ", "")];
   const first = await fleet.rollout("--yes");

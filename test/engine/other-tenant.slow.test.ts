@@ -140,13 +140,13 @@ it("tenants.yaml: a rollout is refused when it is planned, and when its keys are
   expect((await fleet.rollout("--yes")).code).toBe(2);
   fleet.take();
   // The stack of the second tenant is not made yet: what tells is what the planning saw.
-  const swappedLater = await fleet.begin(swapped, "rollout", "continue").ended;
+  const swappedLater = await fleet.begin(swapped, "rollout", "resume").ended;
   expect(swappedLater.code).toBe(1);
   expect(await fleet.states()).toEqual({ t0: "done", t1: "failed" });
   const { tenants } = await fleet.report();
   expect(tenants[1]?.error).toMatchObject({ code: "ERR_OTHER_TENANT" });
   expect(writesOf(fleet.sandbox)).toEqual([]);
-  expect((await fleet.rollout("--resume")).code).toBe(0);
+  expect((await fleet.rollout("resume")).code).toBe(0);
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
 
   await fleet.baseline(["another.example"]);

@@ -30,12 +30,12 @@ async function replaceInTargets(text: string, by: string): Promise<void> {
   await fleet.write("tenants.yaml", before.replace(text, by));
 }
 
-describe("continue", () => {
+describe("resume", () => {
   it("sends nothing to a tenant that left the targets file, and names it", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
     fleet.take();
-    const run = await fleet.rollout("continue");
+    const run = await fleet.rollout("resume");
     expect(told(run), run.output).toEqual([0, ["t2"]]);
     expect(askedTenants()).toEqual(["t2"]);
     expect(fleet.holds("t1")).toEqual([]);
@@ -46,7 +46,7 @@ describe("continue", () => {
     const status = await fleet.begin({}, "rollout", "status").ended;
     expect(status.stdout).toContain("DONE, BUT FOR 1 TENANT");
     expect(status.stdout).not.toContain("All ");
-    expect(status.stdout).not.toContain("skip t1 --end");
+    expect(status.stdout).not.toContain("unskip t1");
   });
 
   it("writes to neither name of a tenant that was renamed", async () => {
@@ -55,7 +55,7 @@ describe("continue", () => {
       "  t1: {}\n",
       "  acme: { key: { environment: T1_KEY }, settings: settings/t1.yaml }\n",
     );
-    const run = await fleet.rollout("continue");
+    const run = await fleet.rollout("resume");
     expect(told(run), run.output).toEqual([0, ["t2"]]);
     expect(fleet.holds("t1")).toEqual([]);
     expect(run.report().skipped?.[0]?.reason).toMatch(
@@ -69,7 +69,7 @@ describe("continue", () => {
     await replaceInTargets("  t1: {}\n", `  t1: { baseUrl: "${other}" }\n`);
     await replaceInTargets("  t2: {}\n", "  t2: { settings: settings/t1.yaml }\n");
     fleet.take();
-    const run = await fleet.rollout("continue");
+    const run = await fleet.rollout("resume");
     expect(told(run), run.output).toEqual([0, []]);
     expect(askedTenants()).toEqual([]);
     expect(run.report().skipped?.map(({ name, reason }) => [name, reason])).toEqual([
@@ -87,7 +87,7 @@ describe("continue", () => {
       NEW_T1_KEY: T1_KEY,
       EMAIL_SECURITY_KEY_VARIABLES: `${EMAIL_SECURITY_KEY_VARIABLES},NEW_T1_KEY`,
     };
-    const run = await fleet.begin(renamed, "rollout", "continue").ended;
+    const run = await fleet.begin(renamed, "rollout", "resume").ended;
     expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toMatch(/key of "t1" now comes from the environment variable NEW_T1_KEY/);
     expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
@@ -100,7 +100,7 @@ describe("continue", () => {
   it("names a tenant that is in another wave now, and keeps the reviewed waves", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("take: 1", "take: 2");
-    const run = await fleet.rollout("continue");
+    const run = await fleet.rollout("resume");
     expect(told(run), run.output).toEqual([0, ["t1", "t2"]]);
     expect(run.output).toContain(
       'The rollout keeps the waves that were reviewed: in tenants.yaml, "t1" is in the wave "canary" now.',
@@ -110,7 +110,7 @@ describe("continue", () => {
   it("leaves a tenant to the next rollout that is back in the targets file", async () => {
     expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
     await replaceInTargets("  t1: {}\n", "");
-    expect(told(await fleet.rollout("continue"))).toEqual([0, ["t2"]]);
+    expect(told(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
     await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
     const run = await fleet.rollout("--yes");
     expect(told(run), run.output).toEqual([0, ["t1"]]);

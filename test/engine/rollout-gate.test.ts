@@ -31,15 +31,15 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   const [waits, ...more] = hook.received.map(({ body }) => NOTICE.parse(JSON.parse(body)));
   expect(more).toEqual([]);
   expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, left: 1 } });
-  expect(waits?.next[0]?.command).toContain(`rollout continue ${id}`);
+  expect(waits?.next[0]?.command).toContain(`rollout resume ${id}`);
   // For whoever runs it again, the first wave has nothing to wait for any more.
   const again = await fleet.rollout("--yes");
   expect(told(again)).toEqual([1, []]);
-  expect(again.output).toMatch(/waits for a person.*rollout continue.*\[ERR_ROLLOUT_BUSY\]/);
+  expect(again.output).toMatch(/waits for a person.*rollout resume.*\[ERR_ROLLOUT_BUSY\]/);
   // And whoever looks at the plan first is told before it is asked for.
   const looked = await fleet.rollout();
   expect(told(looked)).toEqual([2, []]);
-  expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout continue/);
+  expect(looked.stderr).toMatch(/another rollout comes first\. .*waits for a person.*rollout resume/);
   expect(looked.stderr).toContain(id);
 
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
@@ -48,11 +48,11 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   expect(other.output).toMatch(
     new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`),
   );
-  // Given up where its journal is not; then that journal can't go on with it.
-  const stopped = await fleet.begin(elsewhere, "rollout", "stop", id).ended;
-  expect(stopped.output).toMatch(/of another journal, is given up/);
-  expect((await fleet.rollout("continue")).output).toMatch(
-    /given up by a person where its journal was not at hand/,
+  // Abandoned where its journal is not; then that journal can't go on with it.
+  const stopped = await fleet.begin(elsewhere, "rollout", "abandon", id).ended;
+  expect(stopped.output).toMatch(/of another journal, is abandoned/);
+  expect((await fleet.rollout("resume")).output).toMatch(
+    /abandoned by a person where its journal was not at hand/,
   );
 
   // And a new one, of a journal that knows nothing, waits at the gate again.
@@ -61,7 +61,10 @@ it("lets nothing past a gate that nobody opened: run again, in another clone, wi
   expect(waiting.code, waiting.output).toBe(2);
   expect(told(waiting)).toEqual([2, []]);
   expect(fleet.holds("t1")).toEqual([]);
-  const through = await fleet.rollout("continue");
+  const through = await fleet.rollout("resume");
+  expect(through.stderr).toContain(
+    `Resuming the rollout ${waiting.report().id} of tenants.yaml (journal: .email-security/rollouts.db). It passes where it waits: The wave`,
+  );
   expect(told(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });

@@ -10,7 +10,7 @@ import { matrix, SEED } from "../support/scale";
 import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 
 /*
- * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout --resume`.
+ * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout resume`.
  * That must come to what the undisturbed run comes to: every change made once, and no process left.
  */
 
@@ -161,7 +161,7 @@ it("is killed while it makes the first stack, and resumed; then each thing that 
   await fleet.quiet();
   await rm(join(fleet.folder, STACKS));
   expect(locksIn(locksOf("t0"))).toHaveLength(1);
-  const resumed = await fleet.rollout("--resume");
+  const resumed = await fleet.rollout("resume");
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
@@ -203,11 +203,11 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
     message: expect.stringMatching(
       /^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/,
     ),
-    advice: expect.stringContaining(`\`email-security rollout --resume ${id}\``),
+    advice: expect.stringContaining(`\`email-security rollout resume ${id}\``),
   });
   expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
   await typed(fleet, /`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
-  expect(await fleet.rollout("--resume", id)).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("resume", id)).toMatchObject({ code: 0 });
 
   for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
     await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
@@ -232,7 +232,7 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
     const before = await fleet.report();
     expect(before).toMatchObject({ state: "running", isHeld: false });
 
-    const resumed = await fleet.rollout("--resume");
+    const resumed = await fleet.rollout("resume");
     expect(resumed).toMatchObject({ code: 0 });
     const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
     expect(begun(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
@@ -291,7 +291,7 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
     }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {
-      const resumed = await fleet.rollout("--resume");
+      const resumed = await fleet.rollout("resume");
       expect({ code: resumed.code, output: `${run.output}${resumed.output}` }).toMatchObject({ code: 0 });
     }
     await expectSettled();
@@ -308,7 +308,7 @@ it("is killed while it plans: nothing was written, and there is nothing to resum
   await run.ended;
   await fleet.quiet();
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
-  const resumed = await fleet.rollout("--resume");
+  const resumed = await fleet.rollout("resume");
   expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
 });
 
@@ -332,13 +332,13 @@ it("finishes what is under way at Ctrl-C, says how to go on, and stops at once a
   expect(stopped).toMatchObject({ code: 2 });
   const report = stopped.report();
   const { id, advice } = report;
-  expect(advice[0]?.command).toBe(`email-security rollout --resume ${id}`);
+  expect(advice[0]?.command).toBe(`email-security rollout resume ${id}`);
   await fleet.quiet();
   expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
   // It waits longer for an answer than the test for its end.
-  const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "--resume");
+  const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.said("at once");
@@ -349,7 +349,7 @@ it("finishes what is under way at Ctrl-C, says how to go on, and stops at once a
   expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
   held.release();
 
-  expect(await fleet.rollout("--resume")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
   await expectSettled();
 });
 

@@ -51,9 +51,9 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
 };
 
 const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
-  ["continue", (id) => ["continue", id], "done"],
-  ["stop", (id) => ["stop", id], "abandoned"],
-  ["rollback", (id) => ["rollback", id, "--yes"], "abandoned"],
+  ["resume", (id) => ["resume", id], "done"],
+  ["abandon", (id) => ["abandon", id], "abandoned"],
+  ["rollback", (id) => ["rollback", id, "--yes"], "rolled-back"],
 ];
 
 for (const [name, lay] of Object.entries(DEBRIS)) {
@@ -77,7 +77,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
     await layLock(locksOf(id), { host: "runner-7", pid: 1 });
     const held = await run(...args(id));
     expect([command, held.code], held.output).toEqual([command, 1]);
-    expect(held.stderr).toContain("ERR_ROLLOUT_MARKS");
+    expect(held.stderr).toContain("ERR_ROLLOUT_LOCKS");
     expect(held.stderr).toContain("ci@runner-7 (pid 1)");
     expect(await fleet.report(id), command).toEqual(before);
     const [, cancel = "nothing is printed"] = /`([^`]+ cancel [^`]+)`/.exec(held.stderr) ?? [];
@@ -85,7 +85,7 @@ it("leaves the lock of another machine, and the journal as it was; the command t
     await typed(fleet, cancel);
     expect(locksIn(locksOf(id))).toEqual([]);
   }
-  expect(await run("continue", id)).toMatchObject({ code: 0 });
+  expect(await run("resume", id)).toMatchObject({ code: 0 });
 });
 
 it.each(COMMANDS)(
@@ -94,7 +94,7 @@ it.each(COMMANDS)(
     const id = await killedInMark(args);
     const again = await run(...args(id));
     // The mark is locked several times: after the last one, the command has done its work, or another one goes on with it.
-    if (again.code !== 0) await run("--resume");
+    if (again.code !== 0) await run("resume");
     expect((await fleet.report(id)).state, again.output).toBe(state);
     const next = await run("--only-expired", "--yes");
     expect(next.code, next.output).toBe(0);
@@ -103,8 +103,8 @@ it.each(COMMANDS)(
 
 /** Kills a command while the CLI that it runs holds the lock of the mark; again where the CLI was faster than the kill. */
 async function killedInMark(args: (id: string) => readonly string[]): Promise<string> {
-  // Else a rollback would take back the baseline too, which no later rollout brings again without being asked.
-  await run("continue", await atGate());
+  // Else a rollback would undo the baseline too, which no later rollout brings again without being asked.
+  await run("resume", await atGate());
   for (let attempt = 1; attempt <= 5; attempt++) {
     const id = await atGate();
     const killed = fleet.begin({}, "rollout", ...args(id));
@@ -113,8 +113,8 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     await killed.ended;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
-    await run("--resume");
-    await run("stop", id);
+    await run("resume");
+    await run("abandon", id);
     baseline = baseline.slice(0, -1);
   }
   throw new Error("the CLI was faster than the kill in all of 5 attempts");

@@ -43,7 +43,7 @@ it("makes a stack over the plugin where that is asked for, and holds it to its p
   // Since the plan, a colleague has made what it was to make.
   const values = { list: "deny", entry_type: "domain", value: "only-t1.example", comment: "a colleague's" };
   await fleet.console("t1", "POST", "/allow_deny_entries", values);
-  const moved = await fleet.rollout("continue");
+  const moved = await fleet.rollout("resume");
   expect(moved.code, moved.output).toBe(1);
   const error = moved.report().tenants.find(({ name }) => name === "t1")?.error;
   expect(error?.code).toBe("ERR_PLAN_MOVED");
@@ -53,7 +53,7 @@ it("makes a stack over the plugin where that is asked for, and holds it to its p
 
   const [row] = fleet.sandbox.allowDenyEntries("t1");
   await fleet.console("t1", "DELETE", `/allow_deny_entries/${row?.id}`);
-  const resumed = await fleet.rollout("--resume");
+  const resumed = await fleet.rollout("resume");
   expect(resumed.code, resumed.output).toBe(0);
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
   expect(await madeOver("t0")).toEqual(["pulumi-nodejs:dynamic/email-security"]);
@@ -66,7 +66,7 @@ it("moves a stack of dynamic resources without a write where it is asked to, and
   await fronts("native", undefined);
   const moving = await fleet.rollout("--yes");
   expect(statesIn(moving.report())).toEqual({ t0: "done", t1: "unchanged" });
-  const rest = moving.code === 2 ? await fleet.rollout("continue") : moving;
+  const rest = moving.code === 2 ? await fleet.rollout("resume") : moving;
   expect(rest.code, rest.output).toBe(0);
   expect(begun(moving)).toEqual(["t0"]);
   expect(await madeOver("t0")).toEqual(["email-security:index"]);

@@ -75,14 +75,14 @@ it("goes on where it was killed, with its locks taken away, and has no key in th
   // Another prefix of the bucket holds none of the stacks: they would all be taken for new.
   const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
   const before = fleet.sandbox.requests.length;
-  const strayed = await fleet.begin(elsewhere, "rollout", "--resume").ended;
+  const strayed = await fleet.begin(elsewhere, "rollout", "resume").ended;
   expect(strayed).toMatchObject({ code: 1, output: expect.stringContaining("another state backend than") });
   expect(fleet.sandbox.requests).toHaveLength(before);
 
   // Of one that was killed while it made the stack, and of one on another machine.
   await layLock("t1", hostname());
   const foreign = await layLock("t2", "runner-7");
-  const resumed = await fleet.rollout("--resume", "--lock-wait", "1");
+  const resumed = await fleet.rollout("resume", "--lock-wait", "1");
   expect(resumed.code).toBe(1);
   const report = resumed.report();
   expect(statesIn(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
@@ -95,7 +95,7 @@ it("goes on where it was killed, with its locks taken away, and has no key in th
   expect(await bucket.names(`${LOCKS}/`)).toEqual([foreign]);
 
   await bucket.remove(foreign);
-  expect(await fleet.rollout("--resume")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   const posts = fleet.take().filter(({ method }) => method === "POST");
   const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);

@@ -39,8 +39,8 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   const skipped = await told("skip", "t1", "--reason", "its service is down, OPS-412");
   expect(skipped.code).toBe(0);
   expect(skipped.output).toMatch(/^Skipped from now on: "t1", since .* \(its service is down, OPS-412\)\.$/m);
-  expect(skipped.output).toContain(`email-security rollout --resume ${id}`);
-  const resumed = await told("--resume", "--output", "report.json");
+  expect(skipped.output).toContain(`email-security rollout resume ${id}`);
+  const resumed = await told("resume", "--output", "report.json");
   expect(resumed.code).toBe(0);
   expect(resumed.output).toMatch(/^Goes on without: "t1", since /m);
   expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);
@@ -49,7 +49,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   });
   for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 
-  // To take it back, and the next rollout: both are planned without it.
+  // To roll it back, and the next rollout: both are planned without it.
   const back = await told("rollback");
   expect(back.code).toBe(2);
   expect(back.output).toMatch(
@@ -67,7 +67,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   expect(asked()).toBe(0);
 
   await proxy.heal();
-  const ended = await told("skip", "t1", "--end");
+  const ended = await told("unskip", "t1");
   expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('Not skipped any more: "t1"')]);
   const last = await fleet.rollout("--yes", "--only", "t1");
   expect(last.code).toBe(0);

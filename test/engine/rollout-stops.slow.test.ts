@@ -60,7 +60,7 @@ it("writes nothing at all when more can't be planned than is tolerated", async (
   expect(unplanned.output).toContain("T0_KEY");
   expect(unplanned.output).toMatch(/[34] of 6 tenants were not planned\. Nothing was changed\./);
   const reported = JSON.parse(await fleet.read("unplanned.json")) as RolloutReport;
-  expect(reported).toMatchObject({ state: "abandoned", counts: { failed: 2, done: 0 } });
+  expect(reported).toMatchObject({ state: "stopped", counts: { failed: 2, done: 0 } });
   expect(errors(reported)).toMatchObject({
     t0: ["plan", "ERR_ROLLOUT_KEY"],
     t2: ["plan", "ERR_AUTH"],
@@ -104,7 +104,7 @@ it("stops at one failure more than is tolerated; resumed, it does only what is l
   expect(written(fleet)).toEqual([]);
 
   await proxy.heal();
-  const resumed = fleet.begin({}, "rollout", "--resume");
+  const resumed = fleet.begin({}, "rollout", "resume");
   await resumed.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
   // A colleague in the console, between the plan and the tenant's turn.
   await fleet.console("t5", "POST", "/allow_deny_entries", {
@@ -127,7 +127,7 @@ it("stops at one failure more than is tolerated; resumed, it does only what is l
   const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
   await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
   fleet.take();
-  const last = await fleet.rollout("--resume");
+  const last = await fleet.rollout("resume");
   expect(begun(last)).toEqual(["t5"]);
   expect(errors(last.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
   expect(written(fleet)).toEqual(["t5"]);

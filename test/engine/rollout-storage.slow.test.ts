@@ -71,7 +71,7 @@ function expectEachOnce(): void {
 
 /** What a person is told to do next. */
 function nextCommand(output: string): string[] {
-  return /`email-security rollout (--resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
+  return /`email-security rollout (resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
 }
 
 /** Keeps the journal locked, as a backup or a person's query does. */
@@ -136,17 +136,17 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
   await fleet.quiet();
   mkdirSync(dirname(journal));
   writeFileSync(journal, "");
-  for (const args of [["--yes"], ["--resume"], ["continue"], ["status"], ["stop"]]) {
+  for (const args of [["--yes"], ["resume"], ["status"], ["abandon"]]) {
     const refused = await fleet.rollout(...args);
     expect(refused, args.join()).toMatchObject({ code: 1 });
     expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
   }
   rmSync(journal);
-  const [, id = "none"] = /`email-security rollout stop (\S+)`/.exec(output) ?? [];
+  const [, id = "none"] = /`email-security rollout abandon (\S+)`/.exec(output) ?? [];
   const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
-  // What it left beside the stacks keeps another from going past it until it is given up.
+  // What it left beside the stacks keeps another from going past it until it is abandoned.
   expect((await fleet.rollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
-  expect(await fleet.rollout("stop", id)).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("abandon", id)).toMatchObject({ code: 0 });
   expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });
   expectEachOnce();
 });

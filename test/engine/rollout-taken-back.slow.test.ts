@@ -6,7 +6,7 @@ import { begun, Fleet, settingsOf } from "../support/fleet";
 import { expectExample } from "../support/provoked";
 
 /*
- * A rollout that was wrong is taken back: each tenant to what it held before it, through the real command and the real engine.
+ * A rollout that was wrong is rolled back: each tenant to what it held before it, through the real command and the real engine.
  */
 
 let fleet: Fleet;
@@ -70,6 +70,9 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   fleet.take();
   const shown = await fleet.rollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.stderr).toContain(
+    `Rolling back the rollout ${id} of tenants.yaml (journal: .email-security/rollouts.db).`,
+  );
   expect(shown.output).toContain("To what each tenant held before it");
   expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
@@ -83,18 +86,18 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
     t1: before["t1"],
     t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
   });
-  // The canary was changed by the rollout before, and that one is taken back by its own name.
+  // The canary was changed by the rollout before, and that one is rolled back by its own name.
   expect(t0).toContain(`allow ${BAD}`);
   expect(await fleet.report(id)).toMatchObject({
-    state: "abandoned",
-    reason: expect.stringMatching(/It was taken back by \S+ of all 2 tenants/),
+    state: "rolled-back",
+    reason: expect.stringMatching(/It was rolled back by \S+ in all 2 tenants/),
     advice: [],
   });
   const history = await emailSecurity(fleet.folder, ["rollout", "history"], fleet.environment);
   expect(history.stdout).toMatch(new RegExp(`${id}.*rolled back`));
   expect((await fleet.rollout("status", id)).output).toContain("ROLLED BACK");
-  expect((await fleet.rollout("--resume", id)).output).toMatch(
-    /is abandoned\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
+  expect((await fleet.rollout("resume", id)).output).toMatch(
+    /can't be resumed: it is rolled back\. To bring what the files say: `email-security rollout tenants\.yaml` \[ERR_ROLLOUT_NOT_FOUND\]/,
   );
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
@@ -105,9 +108,9 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   ]);
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
-  expect((await fleet.rollout("rollback", id)).output).toMatch(/taken back by \S+ already/);
+  expect((await fleet.rollout("rollback", id)).output).toMatch(/rolled back by \S+ already/);
   // Whoever says it once more does not mean the one before it too.
-  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was taken back already/);
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was rolled back already/);
 
   // The settings still say it. Whoever runs them again must ask for just that.
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
@@ -115,20 +118,20 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
   expect(again.output).toMatch(
-    /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+    /rolled back what this plan would do again.*allow bad\.example.*\[ERR_ROLLED_BACK\]/,
   );
-  // What `email-security explain` shows is of one that took back another change.
+  // What `email-security explain` shows is of one that rolled back another change.
   const asShown = again.stderr
-    .replace(/\S+ and (?=\S+ took back what this plan)/, "")
+    .replace(/\S+ and (?=\S+ rolled back what this plan)/, "")
     .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
-  expectExample("ERR_ROLLOUT_TAKEN_BACK", asShown);
+  expectExample("ERR_ROLLED_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
   // Nor does it come again in the company of something new.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
   expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(
-    /allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+    /allow bad\.example.*\[ERR_ROLLED_BACK\]/,
   );
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
   // What was said to be left to do in git, done: nothing is to be written.
@@ -158,7 +161,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
 });
 
 it.each(["dynamic", "native"])(
-  "takes back what was cut off in the middle, and a rollout that is not the newest (%s)",
+  "rolls back what was cut off in the middle, and a rollout that is not the newest (%s)",
   async (front) => {
     let atRequest: (request: ServiceRequest) => undefined = () => undefined;
     await using fleet = await Fleet.start({
@@ -207,7 +210,7 @@ it.each(["dynamic", "native"])(
 
 it("names a tenant whose stack was destroyed, and newer rollouts that it passes over", async () => {
   await using fleet = await Fleet.start({ tenants: 3 });
-  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: mend\n"));
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "onDrift: revert\n"));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   const before = fleet.holds("t0");
   await fleet.write("settings/baseline.yaml", `version: 1\nallow:\n  - ${BAD}\n`);
@@ -218,13 +221,13 @@ it("names a tenant whose stack was destroyed, and newer rollouts that it passes 
   const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === "evil0.example");
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
   await fleet.baseline(["evil0.example", "evil1.example", "evil2.example"]);
-  const mended = await fleet.rollout("--mend", "drift", "--yes", "--only", "t2");
+  const mended = await fleet.rollout("--revert-drift", "--yes", "--only", "t2");
   expect(mended, mended.output).toMatchObject({ code: 0 });
 
   const [{ id }, nightly] = [wrong.report(), mended.report()];
   const shown = await fleet.rollout("rollback");
   expect(shown.stderr).toContain(
-    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--mend drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
+    `note: The rollout ${id} is meant. Newer ones are passed over: ${nightly.id} (--revert-drift). To roll back the newest of them: \`email-security rollout rollback ${nightly.id}\``,
   );
   expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*everything \(its stack was destroyed\) in t1/);
   fleet.take();

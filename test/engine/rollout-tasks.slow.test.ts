@@ -10,7 +10,7 @@ let fleet: Fleet;
 let atRequest: (request: ServiceRequest) => void = () => {};
 
 const PAST = "2026-01-02";
-const MENDED = "onDrift: mend\nlists: { entries: { mode: exclusive } }\n";
+const MENDED = "onDrift: revert\nlists: { entries: { mode: exclusive } }\n";
 const flood = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   await fleet.quiet();
   expect(flat(killed)).toContain("it takes away what has ended, and nothing else");
   expect(flat(killed)).toMatch(/t0, t1: 1 other change that is pending/);
-  const done = await fleet.rollout("--resume");
+  const done = await fleet.rollout("resume");
   expect(told(done), done.output).toEqual([0, ["t0", "t1"]]);
   expect(statesIn(done.report())).toEqual({ t0: "done", t1: "done", t2: "unchanged" });
   expect(done.report()).toMatchObject({ task: "only-expired", counts: { done: 2, unchanged: 1 } });
@@ -74,7 +74,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   });
 });
 
-it("--mend drift takes back what the console did where the files say so, and nothing that waits in them", async () => {
+it("--revert-drift reverts what the console did where the files say so, and nothing that waits in them", async () => {
   for (const name of ["t0", "t2"]) {
     await fleet.console(name, "DELETE", `/allow_deny_entries/${rowOf(name, "evil1.example")?.id}`);
   }
@@ -85,13 +85,13 @@ it("--mend drift takes back what the console did where the files say so, and not
   // t0 says it from now on, and a change of its files waits.
   await fleet.write(
     "settings/t0.yaml",
-    settingsOf("t0", `${flood(PAST)}  - pending.example\nonDrift: mend\n`),
+    settingsOf("t0", `${flood(PAST)}  - pending.example\nonDrift: revert\n`),
   );
   const added = rowOf("t1", "colleague.example")?.id;
   fleet.sandbox.clearRequests();
-  const done = await fleet.rollout("--mend", "drift", "--yes");
+  const done = await fleet.rollout("--revert-drift", "--yes");
   expect(told(done), done.output).toEqual([0, ["t1"]]);
-  expect(done.output).toContain("2 of 3 tenants say `onDrift: mend`");
+  expect(done.output).toContain("2 of 3 tenants say `onDrift: revert`");
   expect(flat(done)).toMatch(/t1: deny evil0\.example: gone from the tenant since the stack's last run/);
   expect(flat(done)).toContain(
     "1 change of the files is not rolled out (or a refresh has seen what the console changed); `rollout` first",
@@ -107,17 +107,17 @@ it("--mend drift takes back what the console did where the files say so, and not
   expect(fleet.holds("t0")).toContain("deny colleague.example");
   expect(fleet.holds("t0")).not.toContain("deny pending.example");
   expect(fleet.holds("t2")).not.toContain("deny evil1.example");
-  expect((await fleet.report(done.report().id)).task).toBe("mend-drift");
+  expect((await fleet.report(done.report().id)).task).toBe("revert-drift");
 
-  // What a person means who takes the last rollout back is the last change of the files.
+  // What a person means who rolls the last rollout back is the last change of the files.
   const back = await fleet.rollout("rollback");
   expect(back.code, back.output).toBe(2);
   const list = (await fleet.rollout("status", "--list")).stdout.trim().split("\n");
-  expect(list.map((line) => /takes (?:away|back)[^,]*/.exec(line)?.[0])).toEqual([
-    "takes back what the console changed",
+  expect(list.map((line) => /(?:takes away|reverts)[^,]*/.exec(line)?.[0])).toEqual([
+    "reverts what the console changed",
     "takes away what has ended",
     undefined,
   ]);
-  expect(flat(back)).toContain(`taking back the rollout ${list.at(-1)?.split(" ")[0]} of`);
+  expect(flat(back)).toContain(`rolling back the rollout ${list.at(-1)?.split(" ")[0]} of`);
   expect(begun(back)).toEqual([]);
 });

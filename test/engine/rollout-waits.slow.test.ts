@@ -71,8 +71,8 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 
-  // Given up at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
-  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  // Abandoned at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
+  expect(await fleet.rollout("abandon")).toMatchObject({ code: 0 });
   await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
   const planned = await fleet.rollout();
   expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
@@ -85,10 +85,8 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   expect(loosened.output).toContain("[ERR_ROLLOUT_DIGEST]");
   await fleet.targets();
   expect(told(await fleet.rollout("--yes"))).toEqual([2, []]);
-  // Who resumes has not looked at the wave.
-  expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
 
-  const unwell = await fleet.rollout("continue", "--until", "two");
+  const unwell = await fleet.rollout("resume", "--until", "two");
   expect(told(unwell)).toEqual([1, ["t1"]]);
   expect(unwell.report()).toMatchObject({
     state: "stopped",
@@ -110,13 +108,13 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
     const pagination = { page: 1, page_size: 0, total: asked % 2 === 1 ? 40 : 45 };
     return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
   };
-  const risen = await fleet.rollout("--resume", "--until", "two");
+  const risen = await fleet.rollout("resume", "--until", "two");
   expect(told(risen)).toEqual([1, []]);
   expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
 
   atRequest = () => undefined;
-  expect(told(await fleet.rollout("--resume", "--until", "two"))).toEqual([2, []]);
-  expect(told(await fleet.rollout("continue"))).toEqual([0, ["t2"]]);
+  expect(told(await fleet.rollout("resume", "--until", "two"))).toEqual([2, []]);
+  expect(told(await fleet.rollout("resume"))).toEqual([0, ["t2"]]);
   for (const name of ["t0", "t1"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
 });
@@ -135,7 +133,7 @@ it("waits for a stack that another run holds, tells by whom, and leaves that run
   expect(error?.message).toContain(`(${owner})`);
   expectExample("ERR_STACK_LOCKED", error ?? impatient.output);
 
-  const patient = fleet.begin({}, "rollout", "--resume");
+  const patient = fleet.begin({}, "rollout", "resume");
   await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
   release();
   expect(await person.ended).toMatchObject({ code: 0 });
@@ -158,7 +156,7 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
   const same = await fleet.rollout("--yes", "--only", "t1");
   expect(same).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_BUSY]") });
   expect(same.output).toContain(id);
-  expect(await fleet.rollout("--resume", id)).toMatchObject({
+  expect(await fleet.rollout("resume", id)).toMatchObject({
     code: 1,
     output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
   });
@@ -191,8 +189,8 @@ it("begins nothing in the hours that a wave leaves out, unless a person wants it
   const paused = await fleet.rollout("--yes", "--only", "t2");
   expect(told(paused)).toEqual([2, []]);
   expect(paused.output).toContain(`begins nothing in these hours (${from}–${to})`);
-  expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
+  expect(told(await fleet.rollout("resume"))).toEqual([2, []]);
   expect(fleet.holds("t2")).not.toContain("deny late.example");
-  expect(told(await fleet.rollout("--resume", "--any-time"))).toEqual([0, ["t2"]]);
+  expect(told(await fleet.rollout("resume", "--any-time"))).toEqual([0, ["t2"]]);
   expect(fleet.holds("t2")).toContain("deny late.example");
 });

@@ -113,8 +113,8 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   expect(await run("rollout", "skip", "t1", "--reason", "its key is refused")).toMatchObject({ code: 0 });
 
   const renamed = await run("tenant", "rename", "t1", "u1");
-  expect(renamed.stdout).toContain("\nNext: email-security rollout skip u1 --end\nThen: email-security");
-  expect(await run("rollout", "skip")).toMatchObject({ stdout: expect.stringContaining("skip u1 --end") });
+  expect(renamed.stdout).toContain("\nNext: email-security rollout unskip u1\nThen: email-security");
+  expect(await run("rollout", "skip")).toMatchObject({ stdout: expect.stringContaining("unskip u1") });
   fleet.git("checkout", "--quiet", "--", ".");
 
   const removed = await run("tenant", "remove", "t1");
@@ -128,7 +128,7 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   expect(added.stdout).toMatch(/Rollouts skip "t1", since .* \(its key is refused\)/);
   const commands = added.stdout.split("\n").filter((line) => /^(?:Next|Then): /.test(line));
   expect(commands).toEqual([
-    "Next: email-security rollout skip t1 --end",
+    "Next: email-security rollout unskip t1",
     "Then: email-security rollout tenants.yaml --only t1",
   ]);
   // The commands work as they are printed.
@@ -143,7 +143,7 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   fleet.git("commit", "--quiet", "--message", "Again");
   expect(await run("rollout", "skip", "t1", "--reason", "leaves")).toMatchObject({ code: 0 });
   expect(await run("tenant", "remove", "t1")).toMatchObject({ code: 0 });
-  const late = await run("rollout", "skip", "t1", "--end");
+  const late = await run("rollout", "unskip", "t1");
   expect([late.code, late.stdout]).toEqual([0, expect.not.stringContaining("--only t1")]);
 
   fleet.git("checkout", "--quiet", "--", ".");

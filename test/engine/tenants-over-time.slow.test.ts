@@ -96,13 +96,13 @@ const command = fc
   .tuple(
     at,
     fc.oneof(
-      { weight: 3, arbitrary: fc.constant(["rollout", "continue"]) },
-      fc.constant(["rollout", "stop"]),
+      { weight: 3, arbitrary: fc.constant(["rollout", "resume"]) },
+      fc.constant(["rollout", "abandon"]),
       { weight: 2, arbitrary: fc.constant(["rollout", "rollback", "--yes"]) },
       fc.tuple(name, name).map(([old, next]) => ["tenant", "rename", old, next]),
       name.map((one) => ["tenant", "remove", one]),
       name.map((one) => ["rollout", "skip", one, "--reason", "its key is refused"]),
-      name.map((one) => ["rollout", "skip", one, "--end"]),
+      name.map((one) => ["rollout", "unskip", one]),
     ),
   )
   .map(
@@ -133,7 +133,7 @@ it("whatever becomes of the set of tenants, nobody is written to whom the file d
     for (const value of ["supplier.example", "partner.example"]) {
       await company.edit(0, tenantsAllowing(value), true);
       await company.rollout(0);
-      await company.run(0, "rollout", "continue");
+      await company.run(0, "rollout", "resume");
     }
     for (const [edits, deed, isReverted, pruned] of rounds) {
       const before = [0, 1].map((clone) => company.tenants(clone));

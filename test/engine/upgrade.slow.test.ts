@@ -72,7 +72,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     // The journal knows the rollout that waits at its gate, and it is gone on with.
     const waiting = await newest();
     expect(waiting).toMatchObject({ state: "waiting", counts: { done: 1, pending: 1 } });
-    ended(0, await command("rollout", "continue"));
+    ended(0, await command("rollout", "resume"));
     expect(await newest()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
     const { stdout } = await command("rollout", "status", "--list");
     expect(stdout.match(/\bdone\b/g)).toHaveLength(2);

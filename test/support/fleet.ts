@@ -158,7 +158,8 @@ ${tenants}${waves}`,
 
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
-    const isRun = args[0] === "rollout" && !["status", "stop", "skip"].includes(args[1] ?? "");
+    const isRun =
+      args[0] === "rollout" && !["status", "stop", "abandon", "skip", "unskip"].includes(args[1] ?? "");
     const own = `.reports/${++this.#reports}.json`;
     const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
     const telling = report === own ? [...args, "--output", own] : args;

@@ -166,6 +166,7 @@ export class JournalStory {
       waiting: "waiting",
       stopped: "stopped",
       abandoned: "stopped",
+      "rolled-back": "stopped",
       done: "finished",
       running: "started",
     };

@@ -18,7 +18,7 @@ export interface NightlyState {
 /**
  * The rollout example's nightly run: the scripts of its pipelines as they stand, in a copy whose addresses and key files are those of a
  * test. Simulated are the actions of others (caches, artifacts), by copies of files, `gh`, and what changes tenants
- * (`rollout --only-expired`, `--mend`), which is noted and does nothing.
+ * (`rollout --only-expired`, `--revert-drift`), which is noted and does nothing.
  */
 export class NightlyExample implements AsyncDisposable {
   /** The repository's files: each job has a copy of its own. */
@@ -61,7 +61,7 @@ export class NightlyExample implements AsyncDisposable {
       await writeFile(join(example.repository, file), own);
     }
     const gojq = await goTool("github.com/itchyny/gojq", "gojq");
-    const email = `echo "$@" >> "$CALLS"\ncase "$*" in *--only-expired*|*"--mend drift"*) exit "\${ROLLOUT_ENDS:-0}" ;; esac\nexec node '${COMMAND}' "$@"`;
+    const email = `echo "$@" >> "$CALLS"\ncase "$*" in *--only-expired*|*"--revert-drift"*) exit "\${ROLLOUT_ENDS:-0}" ;; esac\nexec node '${COMMAND}' "$@"`;
     const commands = {
       npm: "exit 0",
       sudo: 'exec "$@"',

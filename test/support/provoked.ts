@@ -48,7 +48,7 @@ export const BY_PROCESSES = [
   "ERR_PULUMI",
   "ERR_ROLLOUT_BUSY",
   "ERR_ROLLOUT_JOURNAL_OLD",
-  "ERR_ROLLOUT_MARKS",
+  "ERR_ROLLOUT_LOCKS",
 ] as const satisfies readonly ErrorCode[];
 
 /** By the real engine: test/engine/explain.slow.test.ts. */
@@ -62,7 +62,7 @@ export const BY_ENGINE = [
 /** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
 export const BY_STORIES = [
   "ERR_ROLLOUT_SKIPPED",
-  "ERR_ROLLOUT_TAKEN_BACK",
+  "ERR_ROLLED_BACK",
   "ERR_STACK_LOCKED",
 ] as const satisfies readonly ErrorCode[];
 

@@ -174,10 +174,10 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
         : [
             {
               why: `Mend what failed${text}, then go on with the tenants that are left.`,
-              command: `email-security rollout --resume ${before.id}`,
+              command: `email-security rollout resume ${before.id}`,
             },
             {
-              why: "Or take back what was changed.",
+              why: "Or roll back what was changed.",
               command: `email-security rollout rollback ${before.id}`,
             },
           ],

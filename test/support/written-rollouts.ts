@@ -87,7 +87,7 @@ export async function writeRollout(journal: Journal, writing: Writing): Promise<
     }
   }
   await journal.wave(id, 0, "done");
-  if (end === "abandoned") await journal.abandon(id, "A person gave it up.");
+  if (end === "abandoned") await journal.abandon(id, "A person abandoned it.");
   else await journal.finishRollout(id);
   return id;
 }

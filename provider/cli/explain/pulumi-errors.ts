@@ -25,7 +25,7 @@ export const PULUMI_ERRORS = {
       "Wait for the other run's end.",
       "Where nothing is under way any more, take its lock away with `pulumi cancel`, and go on.",
     ],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_STACK_FOREIGN: {
     means:

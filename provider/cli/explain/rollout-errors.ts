@@ -63,7 +63,7 @@ export const ROLLOUT_ERRORS = {
       "the command failed, or took too long",
     ],
     remedies: ["Make the key readable there, for the process that changes the tenants."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_SAME_KEY: {
     means:
@@ -111,9 +111,7 @@ export const ROLLOUT_ERRORS = {
       "a run in another terminal, CI job or clone",
       "another state backend than the rollout was planned with",
     ],
-    remedies: [
-      "Go on with the one that is named, take it back, or give it up: the message has the commands.",
-    ],
+    remedies: ["Resume the one that is named, roll it back, or abandon it: the message has the commands."],
     next: "email-security rollout status",
   },
   ERR_ROLLOUT_NOT_FOUND: {
@@ -122,7 +120,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "a slip in the id",
       "another journal than the rollout's: another folder, or another `--database`",
-      "the rollout is through, or was taken back already",
+      "the rollout is through, or was rolled back already",
     ],
     remedies: ["List what there is, and name the one that is meant."],
     next: "email-security rollout status --list",
@@ -141,7 +139,7 @@ export const ROLLOUT_ERRORS = {
       "Do what the message says about the file.",
       "Bring back a copy where it is lost; it takes what is beside it along (`-wal`).",
     ],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_DATABASE: {
     means: "The rollout's journal, a PostgreSQL database, can't be reached or used.",
@@ -155,7 +153,7 @@ export const ROLLOUT_ERRORS = {
     remedies: ["Mend what the message names, in `EMAIL_SECURITY_DATABASE`, `PGPASSWORD` or the network."],
     next: "email-security rollout status",
   },
-  ERR_ROLLOUT_MARKS: {
+  ERR_ROLLOUT_LOCKS: {
     means: "What rollouts have left to be minded beside the stacks can't be read or written.",
     example: [
       'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
@@ -176,37 +174,37 @@ export const ROLLOUT_ERRORS = {
     means:
       "The journal is an older copy: beside the stacks, the rollout has come further. Nothing was changed.",
     example:
-      "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (`email-security rollout stop 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
+      "Nothing is left of the rollout 20261121-0800-7f3a91 beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (`email-security rollout abandon 20261121-0800-7f3a91`) and begin a new one: `email-security rollout tenants.yaml`",
     causes: [
       "a journal that was brought back from a backup",
       "a copy of the folder, or a cache of CI that is older",
     ],
     remedies: [
       "Bring back the newer journal, which the message names, and go on there.",
-      "Where it is lost, give the rollout up and begin a new one.",
+      "Where it is lost, abandon the rollout and begin a new one.",
     ],
-    next: "email-security rollout stop ID",
+    next: "email-security rollout abandon ID",
   },
   ERR_ROLLOUT_SKIPPED: {
     means:
       "A tenant that is asked for is skipped: a person had all rollouts go on without it. Nothing was changed.",
     example:
-      'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To take it up again: `email-security rollout skip t1 --end`',
+      'The tenant is skipped: "t1", since 2026-11-21 03:12 UTC by dana@build-7 (its service is down, OPS-412). Nothing was changed. To unskip it: `email-security rollout unskip t1`',
     causes: [
       "a tenant that is named by `--only`, and was skipped by `rollout skip`",
       "a selection of which nothing is left without those that are skipped",
     ],
     remedies: [
       "See who skipped it and why: `email-security rollout skip`.",
-      "Once the reason is gone, take it up again.",
+      "Once the reason is gone, unskip it.",
     ],
-    next: "email-security rollout skip TENANT --end",
+    next: "email-security rollout unskip TENANT",
   },
-  ERR_ROLLOUT_TAKEN_BACK: {
-    means: "The plan would do again what a rollback has taken back. Nothing was changed.",
+  ERR_ROLLED_BACK: {
+    means: "The plan would do again what a rollback undid. Nothing was changed.",
     example:
-      "20261121-0800-7f3a91 took back what this plan would do again (deny wrong.example; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest r2-5d3c0f6a",
-    causes: ["the settings files still declare what was taken back"],
+      "20261121-0800-7f3a91 rolled back what this plan would do again (deny wrong.example; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest r2-5d3c0f6a",
+    causes: ["the settings files still declare what was rolled back"],
     remedies: [
       "Take it out of the settings files: `git revert` of the commits that the rollback named.",
       "Where it is meant after all, ask for it by the plan's digest.",
@@ -224,7 +222,7 @@ export const ROLLOUT_ERRORS = {
       "what a tenant held can't be said in a settings file",
     ],
     remedies: [
-      "Take the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--except`).",
+      "Roll the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--except`).",
     ],
     next: "email-security rollout rollback --to REVISION",
   },
@@ -243,7 +241,7 @@ export const ROLLOUT_ERRORS = {
       "the service's lists lag behind what was written (eventual consistency), by more than 3 s",
     ],
     remedies: ["See who else changes this tenant: the lines below the message name the entries."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_ROLLOUT_STOPPED: {
     means: "It was stopped in the middle. What was done stays.",
@@ -252,7 +250,7 @@ export const ROLLOUT_ERRORS = {
     remedies: [
       "Nothing needs to be mended: the next run does what is left. What was only being planned is planned anew.",
     ],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_TEMPORARY_FOLDER: {
     means: "The folder for temporary files can't be used.",
@@ -260,6 +258,6 @@ export const ROLLOUT_ERRORS = {
       "The folder for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its folder, is not there. Give another place, or bring it back. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
     causes: ["its disk is full", "`TMPDIR` names a folder that is not there, or may not be written"],
     remedies: ["Make room there, or name another folder by `TMPDIR`."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
 } as const satisfies Explanations;

@@ -170,7 +170,7 @@ export const SERVICE_ERRORS = {
       "another worker has taken the tenant over",
     ],
     remedies: ["Nothing needs to be mended: the rollout goes on where it was."],
-    next: "email-security rollout --resume",
+    next: "email-security rollout resume",
   },
   ERR_HTML_RESPONSE: {
     means: "A web page came where the service's data was due.",

@@ -59,7 +59,7 @@ export class FleetNotices {
     const news = newsOf(status, this.#before);
     const { drifted, ends, ids, now } = news;
     if (drifted.length > 0) this.#notifier.tell("drift", ids.drift, async () => driftNotice(status, news));
-    if (ends.length > 0) this.#notifier.tell("ends", ids.ends, async () => endsNotice(status, news));
+    if (ends.length > 0) this.#notifier.tell("expiring", ids.ends, async () => endsNotice(status, news));
     const problem = (await this.#notifier.end(waitMs)) ?? this.#keep(now);
     return {
       ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
@@ -77,7 +77,7 @@ export class FleetNotices {
         ...now,
         // What nobody wants to hear of is not told, and so is new for who does later.
         ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#before.drift }),
-        ...(this.#notifier.isWanted("ends") ? {} : { ends: this.#before.ends }),
+        ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#before.ends }),
       });
       return undefined;
     } catch (error) {
@@ -132,7 +132,7 @@ function endsNotice(status: FleetStatus, { ends }: News): Notice {
   // The soonest is the first.
   const first = ends[0]?.expires ?? status.until;
   return {
-    ...about("ends", status, [
+    ...about("expiring", status, [
       `${counted(ends.length, "entry", "entries")} of ${counted(names.size, "tenant")} ${ends.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${first}.`,
     ]),
     tenants: [...names].slice(0, SHOWN).map((name) => excerpt(name)),
@@ -173,7 +173,7 @@ function changeOf(
   };
 }
 
-function about(kind: "drift" | "ends", { at, file }: FleetStatus, summary: readonly string[]) {
+function about(kind: "drift" | "expiring", { at, file }: FleetStatus, summary: readonly string[]) {
   return {
     format: NOTICE_FORMAT,
     kind,

@@ -43,7 +43,7 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
     ends: newEnds,
     ids: {
       drift: `drift-${mark([today, fresh.sort()])}`,
-      ends: `ends-${mark([today, newEnds.map(endMark).sort()])}`,
+      ends: `expiring-${mark([today, newEnds.map(endMark).sort()])}`,
     },
     now: { format: 1, drift: Object.fromEntries(now), ends: [...nowEnds] },
   };

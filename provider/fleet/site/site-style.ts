@@ -11,7 +11,7 @@ nav a[aria-current] { background: var(--card); color: var(--ink); box-shadow: in
 main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 [hidden] { display: none !important; }
 .is-in-step, .is-done { --tone: var(--green); --tone-card: var(--green-card); }
-.is-behind, .is-not-known, .is-never-rolled-out, .is-skipped, .is-waiting, .is-gated, .is-abandoned { --tone: var(--amber); --tone-card: var(--amber-card); }
+.is-behind, .is-not-known, .is-never-rolled-out, .is-skipped, .is-waiting, .is-gated, .is-abandoned, .is-rolled-back { --tone: var(--amber); --tone-card: var(--amber-card); }
 .is-drifted, .is-key-wrong, .is-unreachable, .is-unusable, .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); }
 .is-unchanged, .is-pending, .is-released { --tone: var(--soft); --tone-card: var(--sunk); }

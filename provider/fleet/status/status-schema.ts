@@ -122,7 +122,9 @@ const tenant = z
         id: z.string(),
         wave: z.string(),
         state: text("What became of the tenant in it: pending, running, failed."),
-        rolloutState: text("What became of the rollout: running, waiting, stopped, abandoned, done."),
+        rolloutState: text(
+          "What became of the rollout: running, waiting, stopped, abandoned, rolled-back, done.",
+        ),
       })
       .readonly()
       .describe("The newest rollout after that one, which has not brought it to what it declares.")

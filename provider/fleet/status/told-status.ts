@@ -1,4 +1,5 @@
 import { counted, minute, number, onOneLine } from "../../plan/render/words";
+import { isEndedState } from "../../rollout/wave";
 import { sameComment } from "../../settings/comparable";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { excerpt, printable, quote } from "../../settings/text";
@@ -188,7 +189,7 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-/** Who is left out is told until it is taken up again; those that were skipped together are one point. */
+/** Who is left out is told until it is unskipped; those that were skipped together are one point. */
 function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
   const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
@@ -205,7 +206,7 @@ function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-const SKIP_ENDS = "until `email-security rollout skip NAME --end`";
+const SKIP_ENDS = "until `email-security rollout unskip NAME`";
 
 function differencesOf(
   status: FleetStatus,
@@ -297,9 +298,9 @@ function madeBy(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
-/** Whether a rollout that was given up has nothing left to bring to a tenant. */
+/** Whether a rollout that was abandoned or rolled back has nothing left to bring to a tenant. */
 function isOverFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
-  return standing === "in-step" && notReachedBy?.rolloutState === "abandoned";
+  return standing === "in-step" && notReachedBy !== undefined && isEndedState(notReachedBy.rolloutState);
 }
 
 function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {

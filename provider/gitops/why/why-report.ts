@@ -235,7 +235,7 @@ function rolloutLine(one: ToldByRollout): Dated {
           lists.map((list) => [given(list)]),
           " → ",
         );
-  const back = rollsBack === undefined ? [] : say`, which took ${given(rollsBack)} back`;
+  const back = rollsBack === undefined ? [] : say`, which rolled back ${given(rollsBack)}`;
   const how = state === "done" ? say`${verb}` : say`to be ${verb}: ${given(state)}`;
   return {
     from: "journal",

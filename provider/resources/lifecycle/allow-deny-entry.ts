@@ -149,7 +149,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
-    // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
+    // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
     const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
     await context.confirmTenant("entries");
     if (isOthers) {

@@ -72,7 +72,7 @@ const past = z
     by: text("Who planned it: dana@build-7.").exactOptional(),
     revision: text("The commit of git that it was planned at.").exactOptional(),
     isChanged,
-    rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
+    rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: text("What it goes back to.").exactOptional(),
     rolledBackBy: text(
       "The newest rollback of it, where all that it changed was rolled back.",

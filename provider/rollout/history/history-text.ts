@@ -48,7 +48,7 @@ function stateWords(past: PastRollout, tenant = ""): Words {
 }
 
 function stateWord({ state, isHeld, rolledBackBy }: PastRollout): string {
-  if (state === "abandoned") return rolledBackBy === undefined ? "given up" : "rolled back";
+  if (state === "rolled-back") return rolledBackBy === undefined ? "partly rolled back" : "rolled back";
   return state === "running" && !isHeld ? "interrupted" : state;
 }
 
@@ -71,7 +71,7 @@ function linesOf(one: PastRollout): readonly Words[] {
   return [
     join(facts, " · "),
     ...(changes.length === 0 ? [] : [changesWords(one)]),
-    ...(rollsBack === undefined ? [] : [say`takes back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
+    ...(rollsBack === undefined ? [] : [say`rolls back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
     ...taskWords(task),
     ...(reason === undefined ? [] : [[sentence(reason)]]),
     ...(prunedAt === undefined

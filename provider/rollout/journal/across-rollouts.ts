@@ -7,7 +7,7 @@ import { NO_COUNTS } from "./rollout-view";
 /** What became of a rollout's tenants. */
 export interface RolloutTally {
   readonly counts: Readonly<Record<TenantState, number>>;
-  /** Whether any tenant was ever begun: what wrote nothing has nothing to take back. */
+  /** Whether any tenant was ever begun: what wrote nothing has nothing to roll back. */
   readonly isBegun: boolean;
 }
 
@@ -27,7 +27,7 @@ export async function talliesOf(database: Database): Promise<ReadonlyMap<string,
 
 /**
  * Rollouts that are done, and in which tenants failed that going on would try again. One that a later rollout has found or
- * left as it declares is not tried again: that would take it back to older files.
+ * left as it declares is not tried again: that would set it back to older files.
  */
 export async function retriable(
   database: Database,

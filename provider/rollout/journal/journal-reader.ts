@@ -124,7 +124,7 @@ export class JournalReader {
     const found: LaterChange[] = [];
     for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
       const { project, backend, rollsBack, task } = (await this.record(rollout)).spec;
-      // What has ended, or was put back as it was declared, keeps nobody from taking back what was before it.
+      // What has ended, or was put back as it was declared, keeps nobody from rolling back what was before it.
       if (project !== spec.project || backend !== spec.backend || task !== undefined) continue;
       for (const row of ofOne) {
         const change = laterChange(row, rollout, rollsBack);
@@ -160,7 +160,7 @@ export class JournalReader {
   }
 
   /**
-   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one takes back
+   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one rolls back
    * is none of them.
    */
   async rivals(id: string): Promise<readonly Rival[]> {

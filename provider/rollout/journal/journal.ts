@@ -8,7 +8,7 @@ import type { TenantError } from "../report/rollout-report";
 import type { TargetComparison } from "../targets/compare-targets";
 import type { RememberedIdentities } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
-import type { WaveState } from "../wave";
+import type { RolloutState, WaveState } from "../wave";
 import type { Database, Queryable } from "./database";
 import { JournalError } from "./journal-error";
 import { JournalReader, recordOf } from "./journal-reader";
@@ -134,7 +134,7 @@ export class Journal extends JournalReader {
    * @param by who does: `dana@build-7`.
    * @param current what the targets file says of its tenants now. Default: what the journal has.
    * @param seq the lowest sequence number that it can get. Default: the one after all in the journal.
-   * @param abandons the rollout that it rolls back, which can't be resumed from then on.
+   * @param rollsBack the rollout that it rolls back, which can't be resumed from then on.
    */
   async start(
     id: string,
@@ -144,21 +144,22 @@ export class Journal extends JournalReader {
       by,
       current,
       seq = 0,
-      abandons,
+      rollsBack,
     }: {
       until?: string | undefined;
       retry: boolean;
       by?: string;
       current?: CurrentTargets | undefined;
       seq?: number;
-      abandons?: { readonly id: string; readonly reason: string };
+      rollsBack?: { readonly id: string; readonly reason: string };
     },
   ): Promise<void> {
     const now = this.#now();
     await this.database.transaction(async (transaction) => {
       const next = Math.max(seq, (await lastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
-      if (abandons !== undefined) await this.#abandon(transaction, abandons.id, abandons.reason);
+      if (rollsBack !== undefined)
+        await this.#end(transaction, rollsBack.id, "rolled-back", rollsBack.reason);
       await transaction.query(
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
         [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0, next],
@@ -169,7 +170,7 @@ export class Journal extends JournalReader {
         ...(by === undefined ? {} : { by }),
       });
       if (current !== undefined) await updateTargets(transaction, id, current);
-      await applySkips(transaction, id, now, retry ? "resume" : "continue", current?.leftOut);
+      await applySkips(transaction, id, now, retry ? "retry" : "pass gate", current?.leftOut);
       if (retry) await retryFailed(transaction, id);
       else {
         await transaction.query(
@@ -185,7 +186,7 @@ export class Journal extends JournalReader {
     return (await lastSequence(this.database)) + 1;
   }
 
-  /** Takes back what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
+  /** Resets what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
   async reclaim(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
@@ -426,12 +427,21 @@ export class Journal extends JournalReader {
     });
   }
 
-  /** The rollout is given up, or was taken back: it can't be resumed. */
+  /** A person said that the rollout is never finished: it can't be resumed. */
   async abandon(id: string, reason: string): Promise<void> {
-    await this.database.transaction(async (transaction) => await this.#abandon(transaction, id, reason));
+    await this.database.transaction(
+      async (transaction) => await this.#end(transaction, id, "abandoned", reason),
+    );
   }
 
-  /** Takes back what was handed out and nobody has begun. */
+  /** Another rollout rolled the rollout back: it can't be resumed. @param reason how far that is. */
+  async rollBack(id: string, reason: string): Promise<void> {
+    await this.database.transaction(
+      async (transaction) => await this.#end(transaction, id, "rolled-back", reason),
+    );
+  }
+
+  /** Resets what was handed out and nobody has begun. */
   async takeBack(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
@@ -472,10 +482,15 @@ export class Journal extends JournalReader {
     });
   }
 
-  async #abandon(transaction: Queryable, id: string, reason: string): Promise<void> {
+  async #end(
+    transaction: Queryable,
+    id: string,
+    state: Extract<RolloutState, "abandoned" | "rolled-back">,
+    reason: string,
+  ): Promise<void> {
     await transaction.query(
-      "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
-      [id, reason, this.#now()],
+      "UPDATE rollouts SET state = $4, reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
+      [id, reason, this.#now(), state],
     );
     await this.#tell(transaction, id, { kind: "stopped", reason });
   }

@@ -34,7 +34,7 @@ export interface Reached {
 export interface StackReach {
   /** The newest that left it as it declared, or found it so. */
   readonly last?: ReachedBy;
-  /** The newest after that one which has not brought it there: it waits, has failed, or was given up before. */
+  /** The newest after that one which has not brought it there: it waits, has failed, or was abandoned before. */
   readonly next?: NotReachedBy;
 }
 

@@ -51,13 +51,13 @@ export interface RolloutSpec {
   readonly keyVariables?: readonly string[];
   /** Tells one state backend from another, so that no worker takes a tenant to another one. */
   readonly backend: string;
-  /** The rollout that this one takes back. */
+  /** The rollout that this one rolls back. */
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
   /** Whom it leaves out: those that were left out of the plan, and those of its tenants that were skipped since. Absent: nobody. */
   readonly skipped?: readonly SkippedTenant[];
-  /** What it is for; absent where it brings what the files say, or takes another back. */
+  /** What it is for; absent where it brings what the files say, or rolls another back. */
   readonly task?: Task;
   /** Absent in what an earlier release planned. */
   readonly origin?: Origin;
@@ -99,7 +99,7 @@ export interface TenantSummary {
   readonly first?: string;
   /** What it leaves as it is: of a rollback, what somebody changed after the rollout, `allow partner.example`; of a task, with why. */
   readonly left?: readonly string[];
-  /** What was done in the console and is taken back, with who did it as far as the service tells; the first of it. */
+  /** What was done in the console and is reverted, with who did it as far as the service tells; the first of it. */
   readonly drift?: readonly string[];
   /** What the tenant allows and nobody declares, which a rollout leaves. Absent: nothing. */
   readonly unmanagedAllows?: UnmanagedAllows;
@@ -166,7 +166,7 @@ export interface LaterChange {
   readonly rollout: string;
   readonly stack: string;
   readonly state: TenantState;
-  /** The rollout that it took back. */
+  /** The rollout that it rolled back. */
   readonly rollsBack?: string;
 }
 

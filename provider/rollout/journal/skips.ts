@@ -128,15 +128,15 @@ export async function endSkips(
  * Brings a rollout to what is skipped now, and keeps in it who, why and since when. What was changed already stays so: then its
  * wave's health goes without it.
  *
- * @param how `now`: it is not begun or gone on with. A tenant that is taken up again has its turn when the rollout is resumed, or, by
- * `continue` too, where its wave is not begun.
+ * @param how `now`: it is not begun or gone on with. A tenant that is taken up again has its turn with `retry`, or, with
+ * `pass gate` too, where its wave is not begun.
  * @param leftOut by stack: tenants that the targets file doesn't declare any more as they were planned, and why.
  */
 export async function applySkips(
   transaction: Queryable,
   id: string,
   nowMs: number,
-  how: "now" | "continue" | "resume",
+  how: "now" | "pass gate" | "retry",
   leftOut: ReadonlyMap<string, string> = new Map(),
 ): Promise<void> {
   const { spec } = await recordOf(transaction, id);
@@ -185,9 +185,9 @@ function leftOutSkip(name: string, reason: string | undefined, sinceMs: number):
 /** Nobody is at them: `released` is given to who is free, and taken by nobody yet. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
 
-/** What becomes of a tenant that is skipped no more. Who resumes tries again all that failed: it is one of those, or was not planned. */
-function takenUpAs(row: Row, how: "now" | "continue" | "resume"): string {
-  if (how === "resume") return "failed";
+/** What becomes of a tenant that is skipped no more. Whoever retries tries again all that failed: it is one of those, or was not planned. */
+function takenUpAs(row: Row, how: "now" | "pass gate" | "retry"): string {
+  if (how === "retry") return "failed";
   if (how === "now" || row["wave_state"] !== "pending") return "skipped";
   return Number(row["planned"]) === 1 ? "pending" : "failed";
 }

@@ -38,7 +38,7 @@ export async function markOfRollout(
   };
 }
 
-const CLOSED: ReadonlySet<RolloutState> = new Set(["done", "abandoned"]);
+const CLOSED: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
 
 function isLeft({ state }: TenantRecord): boolean {
   return state === "pending" || state === "released" || state === "running";
@@ -54,7 +54,9 @@ function toldOf({ state, reason = "" }: RolloutRecord): string {
     case "stopped":
       return `was stopped. ${said}`;
     case "abandoned":
-      return `was given up. ${said}`;
+      return `was abandoned. ${said}`;
+    case "rolled-back":
+      return `was rolled back. ${said}`;
     case "done":
       return "is through";
     default:

@@ -15,7 +15,7 @@ export interface Mark {
   readonly rollout: string;
   /** The Pulumi project of its stacks. */
   readonly project: string;
-  /** `open`: not through, so that no other rollout may go past it. `closed`: through or given up, and still to be minded. */
+  /** `open`: not through, so that no other rollout may go past it. `closed`: through or abandoned, and still to be minded. */
   readonly state: "open" | "closed";
   /** What it does or waits for: `waits for a person. The wave canary is through, and its gate waits for a person.` */
   readonly told: string;
@@ -33,11 +33,11 @@ export interface Mark {
   readonly unseen: readonly UnseenTenant[];
   /** The task of an unattended rollout. Absent: the rollout brings what the files say. */
   readonly task?: Task;
-  /** What this rollout took back, and is not to come again unasked. */
+  /** What this rollout rolled back, and is not to come again unasked. */
   readonly takenBack?: TakenBack;
 }
 
-/** What a rollback took back: the rollout, and the signatures of what it had done. */
+/** What a rollback undid: the rollout, and the signatures of what it had done. */
 export interface TakenBack {
   readonly rollout: string;
   readonly changes: readonly string[];

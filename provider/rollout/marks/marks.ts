@@ -51,7 +51,7 @@ export class Marks implements Disposable {
    * All marks there are.
    *
    * @param own a rollout whose mark is left out, as the one who asks has just written it.
-   * @throws {RolloutError} (`ERR_ROLLOUT_MARKS`) when they can't be read: then nobody knows what must not be gone past.
+   * @throws {RolloutError} (`ERR_ROLLOUT_LOCKS`) when they can't be read: then nobody knows what must not be gone past.
    */
   async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
     const listed = await this.#list();
@@ -143,7 +143,7 @@ export class Marks implements Disposable {
     const cause = engineCause(told);
     const act = cause === undefined ? "" : `\n${cause.act}.`;
     return new RolloutError(
-      "ERR_ROLLOUT_MARKS",
+      "ERR_ROLLOUT_LOCKS",
       `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${told}${act}`,
     );
   }

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import { isPostgres, withoutCredentials } from "../../settings/postgres-address";
 import { quote } from "../../settings/text";
 import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
@@ -14,22 +15,22 @@ import type { Marks } from "./marks";
 /** Where marks are kept. */
 export type MarkStore = Pick<Marks, "read" | "of" | "write" | "remove"> & Disposable;
 
-/** Marks that say no more than what was taken back are kept for so long, in milliseconds: 90 days. */
+/** Marks that say no more than what was rolled back are kept for so long, in milliseconds: 90 days. */
 const KEPT_MS = 90 * 86_400_000;
 
 /** What is to be minded of a project's stacks. */
 export interface Minded {
   /** When each stack was changed that nobody has looked at since, in milliseconds since 1970. */
   readonly unseen: ReadonlyMap<string, number>;
-  /** Who took back what; what is asked about are the signatures of changes. */
+  /** Who rolled back what; what is asked about are the signatures of changes. */
   readonly takenBack: readonly (TakenBack & { readonly by: string })[];
 }
 
-/** What would be done again, and was taken back. */
+/** What would be done again, and was rolled back. */
 export interface AgainTakenBack {
   /** The rollout that had done it. */
   readonly rollout: string;
-  /** The rollout that took it back. */
+  /** The rollout that rolled it back. */
   readonly by: string;
   readonly tenants: readonly string[];
   /** What it is, the first of it: `allow partner.example`. */
@@ -77,7 +78,7 @@ export class RolloutMarks implements Disposable {
    * at once, at least one sees the other.
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another one, of another journal, has not come to the same stacks yet; or this
-   * one was given up elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
+   * one was abandoned elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
    * @param seq the lowest sequence number that it can get.
    * @returns its sequence number: higher than those of all other marks.
    */
@@ -103,7 +104,7 @@ export class RolloutMarks implements Disposable {
 
   /**
    * Takes away what a rollout left that could not be begun after all. Where that fails, the first failure is the one to report: whoever
-   * finds what is left learns how to give it up.
+   * finds what is left learns how to abandon it.
    */
   async withdraw(id: string): Promise<void> {
     await this.#marks.remove(id).catch(() => {});
@@ -116,11 +117,15 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Writes that a rollout is abandoned, and then has the journal say so. Where the mark can't be written, the journal is not either; where
+   * Writes that a rollout is abandoned or rolled back, and then has the journal say so. Where the mark can't be written, the journal is not either; where
    * the journal can't, the mark is set back.
    */
-  async abandon(id: string, reason: string, writeJournal: () => Promise<void>): Promise<void> {
-    await this.#put(await this.#markOf(id, { state: "abandoned", reason }));
+  async close(
+    id: string,
+    next: Readonly<{ state: "abandoned" | "rolled-back"; reason: string }>,
+    writeJournal: () => Promise<void>,
+  ): Promise<void> {
+    await this.#put(await this.#markOf(id, next));
     try {
       await this.#clearSeen(id);
       await writeJournal();
@@ -133,7 +138,7 @@ export class RolloutMarks implements Disposable {
 
   /**
    * What is to be asked before each wave of a rollout begins: writes how far it is, and answers why it may not go on, a sentence, where
-   * it was given up elsewhere. The first wave begins right after {@link begin}.
+   * it was abandoned elsewhere. The first wave begins right after {@link begin}.
    */
   beforeWave(id: string): () => Promise<string | undefined> {
     let isFresh = true;
@@ -147,11 +152,11 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Gives up a rollout whose journal is not here.
+   * Abandons a rollout whose journal is not here.
    *
    * @returns of how many stacks it is not known any more what it did there; undefined when there is no such rollout.
    */
-  async giveUp(id: string): Promise<number | undefined> {
+  async abandonElsewhere(id: string): Promise<number | undefined> {
     const mark = await this.#marks.of(id);
     if (mark === undefined || mark.state === "closed") return undefined;
     if (mark.state === "unreadable") {
@@ -164,7 +169,7 @@ export class RolloutMarks implements Disposable {
     await this.#put({
       ...mark,
       state: "closed",
-      told: "was given up by a person where its journal was not at hand",
+      told: "was abandoned by a person where its journal was not at hand",
       at: new Date().toISOString(),
       pending: [],
       unseen: [...mark.unseen, ...unknown],
@@ -214,19 +219,19 @@ export class RolloutMarks implements Disposable {
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
-        `Nothing is left of the rollout ${id} beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `Nothing is left of the rollout ${id} beside the stacks: it is through or was abandoned, and this journal is an older copy; or an earlier release began it. Nothing was changed. Abandon it (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Give it up in this journal too (\`${this.#commands.stop(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Abandon it in this journal too (\`${this.#commands.abandon(id)}\`), and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, give the rollout up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
+      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, abandon the rollout (\`${this.#commands.abandon(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -299,7 +304,7 @@ export class RolloutMarks implements Disposable {
     }
   }
 
-  /** What is begun all the same was asked for: it is no longer what was taken back. */
+  /** What is begun all the same was asked for: it is no longer what was rolled back. */
   async #askedForByName({ id, spec }: RolloutRecord, all: readonly Mark[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
     if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
@@ -344,7 +349,7 @@ function isReadable(mark: Mark | UnreadableMark): mark is Mark {
 function beingBegun({ rollout }: UnreadableMark, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.stop(rollout)}\``,
+    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.abandon(rollout)}\``,
   );
 }
 
@@ -359,7 +364,7 @@ function notThrough(
       `The rollout ${rollout} has not come to these stacks yet (${few(stacks)}), and ${withoutStop(told)}. Nothing was changed.`,
       `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
       `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
-      `If that journal is lost, and no run of it is under way: \`${commands.stop(rollout)}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
+      `If that journal is lost, and no run of it is under way, abandon the rollout: \`${commands.abandon(rollout)}\`. The next rollout then waits again where this one has let nothing through.`,
     ].join("\n"),
   );
 }
@@ -386,6 +391,6 @@ function few(stacks: readonly string[]): string {
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`; of a database its address without user and password. */
 function shownPlace(place: string): string {
-  const url = /^postgres(ql)?:/.test(place) ? URL.parse(place) : null;
-  return url === null ? `${hostname()}:${resolve(place)}` : `${url.protocol}//${url.host}${url.pathname}`;
+  const address = isPostgres(place) ? withoutCredentials(place) : undefined;
+  return address ?? `${hostname()}:${resolve(place)}`;
 }

@@ -49,10 +49,10 @@ const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
 const TITLES: Readonly<Record<NoticeKind, string>> = {
   waiting: "waits for a person",
   stopped: "stopped",
-  unwell: "stopped: a wave is not well",
+  unhealthy: "stopped: a wave is unhealthy",
   done: "is through",
   drift: "tenants drifted",
-  ends: "entries end soon",
+  expiring: "entries expire soon",
 };
 
 /** `tenants.yaml: rollout 20261121-0800-7f3a91 waits for a person`. */

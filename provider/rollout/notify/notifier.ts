@@ -65,7 +65,7 @@ export class Notifier {
   }
 }
 
-/** Whoever hears of what stopped hears of what stopped for being unwell. */
+/** Whoever hears of what stopped hears of what stopped for being unhealthy. */
 function isFor({ kinds }: Receiver, kind: NoticeKind): boolean {
-  return kinds.has(kind) || (kind === "unwell" && kinds.has("stopped"));
+  return kinds.has(kind) || (kind === "unhealthy" && kinds.has("stopped"));
 }

@@ -16,7 +16,7 @@ export class RolloutNotices {
   readonly #report: () => Promise<RolloutReport>;
   readonly #unaddressed: readonly string[];
   /** The wave whose check said so, until the rollout stops for it. */
-  #unwell: string | undefined;
+  #unhealthy: string | undefined;
 
   /**
    * @param notify what the targets file says.
@@ -35,8 +35,8 @@ export class RolloutNotices {
 
   /** In the order of events. */
   happened(event: RolloutEvent): void {
-    if (event.kind === "wave-health") this.#unwell = event.isWell ? undefined : event.wave;
-    const told = toldOf(event, this.#unwell);
+    if (event.kind === "wave-health") this.#unhealthy = event.isWell ? undefined : event.wave;
+    const told = toldOf(event, this.#unhealthy);
     if (told === undefined) return;
     this.#notifier.tell(told.kind, `${event.rollout}-${event.seq}`, async () =>
       noticeOf(told, event, await this.#report()),
@@ -66,14 +66,14 @@ interface Told {
   readonly wave?: string;
 }
 
-function toldOf(event: RolloutEvent, unwell: string | undefined): Told | undefined {
+function toldOf(event: RolloutEvent, unhealthy: string | undefined): Told | undefined {
   switch (event.kind) {
     case "waiting":
       return { kind: "waiting", reason: event.reason, wave: event.wave };
     case "stopped":
-      return unwell === undefined
+      return unhealthy === undefined
         ? { kind: "stopped", reason: event.reason }
-        : { kind: "unwell", reason: event.reason, wave: unwell };
+        : { kind: "unhealthy", reason: event.reason, wave: unhealthy };
     case "interrupted":
       return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {

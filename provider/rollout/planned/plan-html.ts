@@ -34,7 +34,7 @@ ${
         ({ code, message }) => html`<div class="guard"><h3>${code}</h3><pre>${given(message)}</pre></div>`,
       )}</section>`
 }
-${aside("Taken back before, and comes again", told.again, true)}
+${aside("Rolled back before, and planned again", told.again, true)}
 ${aside(
   "Can't be planned",
   told.failures.map(({ title, facts }) => say`${title}. ${join(facts, " ")}`),
@@ -44,7 +44,7 @@ ${aside("Skipped", told.skipped, true)}
 ${aside(LOOSENED, looser, true)}
 ${aside("What the mail does not tell", told.missing, true)}
 ${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
-${aside("Taken back", told.drift, true)}
+${aside("Reverted", told.drift, true)}
 ${aside(told.leftTitle, told.left, true)}
 ${aside(
   "Each tenant",

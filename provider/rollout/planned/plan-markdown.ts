@@ -48,7 +48,7 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
     {
       isThere: again.length > 0,
       share: 0.1,
-      render: (room) => list("### Taken back before, and comes again\n\n", again, room),
+      render: (room) => list("### Rolled back before, and planned again\n\n", again, room),
     },
     { isThere: failures.length > 0, share: 0.2, render: (room) => unplanned(failures, room) },
     {
@@ -70,7 +70,7 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
     {
       isThere: drift.length > 0,
       share: 0.1,
-      render: (room) => list("### Taken back\n\n", drift, room),
+      render: (room) => list("### Reverted\n\n", drift, room),
     },
     {
       isThere: left.length > 0,

@@ -35,7 +35,7 @@ export interface ToldWhole {
   readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
   /** Whom it leaves out, because a person said so. */
   readonly skipped: readonly Words[];
-  /** What of the console it takes back, and in whom, where it is for that. */
+  /** What of the console it reverts, and in whom, where it is for that. */
   readonly drift: readonly Words[];
   /** What it leaves as it is, and under which title. */
   readonly left: readonly Words[];
@@ -79,7 +79,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     title:
       rollsBack === undefined
         ? join([[given(source)], ...taskWords(task)], ": it ")
-        : say`taking back ${given(rollsBack)} of ${given(source)}`,
+        : say`rolling back ${given(rollsBack)} of ${given(source)}`,
     mood,
     verdict: VERDICTS[mood],
     headline: headlineOf(report, planned, whole),
@@ -97,7 +97,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     guards: guardsOf(planned.guards),
     again: (planned.again ?? []).map(
       ({ rollout, by, tenants: where, what }) =>
-        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} took back what that one had done.`,
+        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
     ),
     failures: failuresOf(tenants),
     skipped: skipped.map(skippedWords),

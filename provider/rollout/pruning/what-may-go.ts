@@ -19,7 +19,7 @@ export interface OldRollouts {
 
 /**
  * Looks for rollouts that ended before a time and are whole in the journal. One is needed while it is not through, while going on with
- * it would try a tenant again, while it is being taken back, and while it can be: it is the last that changed a tenant.
+ * it would try a tenant again, while it is being rolled back, and while it can be: it is the last that changed a tenant.
  */
 export async function oldRollouts(journal: Journal, beforeMs: number): Promise<OldRollouts> {
   const { database } = journal;
@@ -35,9 +35,9 @@ export async function oldRollouts(journal: Journal, beforeMs: number): Promise<O
     const { id } = record;
     const by = beingTakenBack.get(id);
     if (isOpen(record)) return "it is not through";
-    if (by !== undefined) return `${by} is taking it back`;
+    if (by !== undefined) return `${by} is rolling it back`;
     if (again.has(id)) return "a tenant that failed in it can be tried again";
-    return stands(record, stacks) ? "it can be taken back in a tenant that no later one changed" : undefined;
+    return stands(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
   };
   const old = records.filter(
     (one) =>
@@ -89,7 +89,7 @@ function stackOf({ project, backend }: RolloutSpec, stack: string): string {
   return JSON.stringify([project, backend, stack]);
 }
 
-/** Whether a rollout could be taken back of some stack. */
+/** Whether a rollout could be rolled back in some stack. */
 function stands(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
   const { id, spec } = record;
   if (spec.rollsBack !== undefined) return false;

@@ -39,7 +39,7 @@ export function overviewText(
   paper.text(
     report.rollsBack === undefined
       ? say`Plan of ${given(report.source)}: ${size}${task === undefined ? "" : `; it ${TASK_WORDS[task].does}`}`
-      : say`Plan of taking back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
+      : say`Plan of rolling back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
   if (report.rollsBackTo !== undefined) paper.text(say`To ${given(report.rollsBackTo)}.`);
@@ -57,7 +57,7 @@ export function overviewText(
   if (report.rollsBack !== undefined && report.skipped !== undefined) {
     paper.text(
       [
-        "What the rollout did there stays, until they are taken up again and the rollout is taken back once more.",
+        "What the rollout did there stays, until they are unskipped and the rollout is rolled back once more.",
       ],
       { indent: INDENT },
     );
@@ -67,7 +67,7 @@ export function overviewText(
   loosened(paper, tenants, limit);
   failures(paper, tenants, limit);
   changes(paper, report, shared, tenants.length === 1 ? shared.length : limit, commands);
-  if (task !== undefined) alike(paper, "Taken back", tenants, ({ drift }) => drift, limit);
+  if (task !== undefined) alike(paper, "Reverted", tenants, ({ drift }) => drift, limit);
   if (task === undefined) leftAsTheyAre(paper, tenants, limit);
   else alike(paper, "Stays as it is", tenants, ({ left }) => left, limit);
   risks(paper, tenants, limit);
@@ -97,7 +97,7 @@ function guardsOf(paper: Paper, guards: PlannedRollout["guards"], limit: number)
 }
 
 function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): void {
-  if (again.length > 0) paper.heading(["Taken back before, and comes again"], "red");
+  if (again.length > 0) paper.heading(["Rolled back before, and planned again"], "red");
   for (const { rollout, by, tenants, what } of again) {
     const shown = join(
       what.slice(0, 5).map((one): Words => [given(one)]),
@@ -106,7 +106,7 @@ function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): v
     const more = what.length > 5 ? `, … and ${number(what.length - 5)} more` : "";
     paper.marked(
       "!",
-      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} took back what that one had done.`,
+      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
       { indent: INDENT, style: "red" },
     );
   }

@@ -156,7 +156,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
 }
 
 /** Rollouts in which nothing goes on, and nobody is waited for. */
-const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned"]);
+const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
 
 /** What to do next about a rollout: each command does what is said of it, as the journal is now. */
 export async function adviceOn(
@@ -167,21 +167,22 @@ export async function adviceOn(
 ): Promise<readonly Advice[]> {
   const { id, state, spec } = record;
   if (state === "planned" || (state === "running" && isHeld)) return [];
-  if (state === "abandoned") return await adviceOnAbandoned(journal, record, commands);
+  if (state === "abandoned") return await rollingBack(journal, record, commands);
+  if (state === "rolled-back") return await adviceOnRolledBack(journal, record, commands);
   const resume = (why: string): Advice => ({ why, command: commands.resume(id) });
   switch (state) {
     case "waiting":
       return [
-        { why: "When what it did is well, go on:", command: commands.continue(id) },
-        ...(await takingBack(journal, record, commands)),
+        { why: "When what it did is well, go on:", command: commands.resume(id) },
+        ...(await rollingBack(journal, record, commands)),
       ];
     case "stopped":
       return [
         resume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
-        ...(await takingBack(journal, record, commands)),
+        ...(await rollingBack(journal, record, commands)),
       ];
     case "running":
-      return [resume("Go on where it was:"), ...(await takingBack(journal, record, commands))];
+      return [resume("Go on where it was:"), ...(await rollingBack(journal, record, commands))];
     case "done": {
       const tenants = await journal.tenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
@@ -226,7 +227,7 @@ export async function adviceOn(
 /** So many tenants are named in a command. */
 const NAMED = 5;
 
-/** How to go on without tenants that fail, and how to take up again those that are left out still. */
+/** How to go on without tenants that fail, and how to unskip those that are skipped still. */
 async function adviceOnSkipping(
   { database }: Journal,
   { state, spec }: RolloutRecord,
@@ -238,7 +239,7 @@ async function adviceOnSkipping(
   if (failed.length > 0 && failed.length <= NAMED) {
     const it = failed.length === 1 ? "what failed" : "those that failed";
     advice.push({
-      why: `To go on without ${it}, have it left out until somebody takes it up again; then resume:`,
+      why: `To go on without ${it}, skip it; then resume:`,
       command: commands.skip(
         failed.map(({ name }) => name),
         spec.source,
@@ -253,8 +254,8 @@ async function adviceOnSkipping(
   return [
     ...advice,
     {
-      why: `To take up again what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
-      command: commands.endSkip(names, spec.source),
+      why: `To unskip what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
+      command: commands.unskip(names, spec.source),
     },
   ];
 }
@@ -267,33 +268,33 @@ function adviceOnAbandoning(
 ): readonly Advice[] {
   if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error)))
     return [];
-  return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.stop(id) }];
+  return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.abandon(id) }];
 }
 
-/** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */
-async function adviceOnAbandoned(
+/** Where tenants are left, the rollback that is not done says how far it is; after it, they can be rolled back again. */
+async function adviceOnRolledBack(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
   const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
-  if (back === undefined) return await takingBack(journal, record, commands);
+  if (back === undefined) return await rollingBack(journal, record, commands);
   if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
   return [
     isOpen(back)
       ? {
-          why: "It is not taken back everywhere yet. See how far that is:",
+          why: "It is not rolled back everywhere yet. See how far that is:",
           command: commands.status(back.id),
         }
       : {
-          why: "It was not taken back everywhere. To take back the rest:",
+          why: "It was not rolled back everywhere. To roll back the rest:",
           command: commands.rollback(record.id),
         },
   ];
 }
 
-/** What was begun can be taken back; a rollout that takes another back can't. */
-async function takingBack(
+/** A rollout that began a tenant can be rolled back; a rollback can't. */
+async function rollingBack(
   journal: Journal,
   record: RolloutRecord,
   commands: RolloutCommands,
@@ -301,9 +302,7 @@ async function takingBack(
   const { id, spec } = record;
   if (spec.rollsBack !== undefined || spec.prunedAtMs !== undefined) return [];
   if ((await talliesOf(journal.database)).get(id)?.isBegun !== true) return [];
-  return [
-    { why: "To take back what it did, to what each tenant held before:", command: commands.rollback(id) },
-  ];
+  return [{ why: "To roll it back, to what each tenant held before:", command: commands.rollback(id) }];
 }
 
 /** How many tenants are in each state. */

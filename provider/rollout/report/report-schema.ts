@@ -33,8 +33,10 @@ export const counts = z
 
 /** What may be said of a rollout. */
 export const rolloutState = z
-  .enum(["planned", "running", "waiting", "stopped", "abandoned", "done"])
-  .describe("running and held by nobody means interrupted.");
+  .enum(["planned", "running", "waiting", "stopped", "abandoned", "rolled-back", "done"])
+  .describe(
+    "running and held by nobody means interrupted; abandoned: a person ended it before it was done; rolled-back: another rollout rolls it back, or has done so.",
+  );
 
 const advice = z
   .strictObject({
@@ -141,7 +143,7 @@ const tenant = z
       .readonly()
       .exactOptional()
       .describe(
-        "What was done in the console and is taken back, with who did it as far as the service tells; the first of it.",
+        "What was done in the console and is reverted, with who did it as far as the service tells; the first of it.",
       ),
     unmanagedAllows: z
       .strictObject({
@@ -203,7 +205,7 @@ const schema = z
     createdAt: time("When it was planned"),
     startedAt: time("When it began").exactOptional(),
     finishedAt: time("When it ended").exactOptional(),
-    rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
+    rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
     rollsBackTo: text(
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),

@@ -27,13 +27,13 @@ export interface RolloutReport {
   readonly createdAt: string;
   readonly startedAt?: string;
   readonly finishedAt?: string;
-  /** The rollout that this one takes back. */
+  /** The rollout that this one rolls back. */
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
   /** The newest rollback of it, where all that it changed was rolled back. */
   readonly rolledBackBy?: string;
-  /** What it is for; absent where it brings what the files say, or takes another back. */
+  /** What it is for; absent where it brings what the files say, or rolls another back. */
   readonly task?: Task;
   readonly counts: Readonly<Record<TenantState, number>>;
   /**
@@ -112,7 +112,7 @@ export interface TenantReport {
   readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
   /** What it leaves as it is: of a rollback, what somebody changed after the rollout; of a task, with why. Absent: nothing. */
   readonly left?: readonly string[];
-  /** What was done in the console and is taken back, with who did it as far as the service tells. Absent: nothing. */
+  /** What was done in the console and is reverted, with who did it as far as the service tells. Absent: nothing. */
   readonly drift?: readonly string[];
   /** What the tenant allows and nobody declares, as the plan saw it; the rollout leaves it. Absent: nothing. */
   readonly unmanagedAllows?: UnmanagedAllows;

@@ -11,7 +11,7 @@ import {
 } from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
 import { TASK_WORDS, type Task } from "../tasks/task";
-import type { TenantState, WaveState } from "../wave";
+import { isEndedState, type TenantState, type WaveState } from "../wave";
 import { between, duration } from "./duration";
 import type { RolloutReport, SkippedReport, TenantChange, TenantReport, WaveReport } from "./rollout-report";
 
@@ -29,7 +29,7 @@ export interface ToldRollout {
   /** States that some tenant is in, the worst first. */
   readonly tallies: readonly StateTally[];
   readonly failures: readonly TenantReport[];
-  /** When it began, how long it took, what it takes back. */
+  /** When it began, how long it took, what it rolls back. */
   readonly facts: readonly Words[];
 }
 
@@ -231,7 +231,9 @@ function verdictOf({
     case "stopped":
       return { mood: "danger", verdict: "Stopped" };
     case "abandoned":
-      return { mood: "warning", verdict: rolledBackBy === undefined ? "Given up" : "Rolled back" };
+      return { mood: "warning", verdict: "Abandoned" };
+    case "rolled-back":
+      return { mood: "warning", verdict: rolledBackBy === undefined ? "Partly rolled back" : "Rolled back" };
     case "done":
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }
@@ -316,8 +318,8 @@ function howFar({
       "tenant",
     )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failed}.`;
   }
-  // What they hold since, it does not know: it was given up, or taken back.
-  if (state === "abandoned") {
+  // It is not known here what they hold since.
+  if (isEndedState(state)) {
     return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
       total - through
     } were left.`;
@@ -419,7 +421,7 @@ function factsOf({ id, startedAt, finishedAt, rollsBack, task, createdAt }: Roll
   const begun = startedAt ?? createdAt;
   return [
     say`Rollout ${given(excerpt(id, LONGEST_ID))}`,
-    ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack, LONGEST_ID))}`]),
+    ...(rollsBack === undefined ? [] : [say`rolls back ${given(excerpt(rollsBack, LONGEST_ID))}`]),
     ...taskWords(task),
     say`${startedAt === undefined ? "planned" : "begun"} ${minute(begun)}`,
     ...(took === undefined ? [] : [say`took ${duration(took)}`]),

@@ -4,10 +4,11 @@ import type { Journal } from "../journal/journal";
 import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";
 import type { Advice } from "../report/rollout-report";
+import { isEndedState } from "../wave";
 
 /**
  * Tenants that a rollout found to hold already what it brought to others, since an earlier one had brought it, such as one over a
- * label alone: to take the rollout back leaves them as they are, and who takes it back should know.
+ * label alone: rolling the rollout back leaves them as they are, and whoever rolls it back should know.
  */
 export async function broughtBefore(
   journal: Journal,
@@ -22,7 +23,7 @@ export async function broughtBefore(
   for (const one of await journal.records()) {
     if (untouched.size === 0) break;
     const isBefore = compareRollouts(one, record) < 0 && one.spec.source === record.spec.source;
-    if (!isBefore || one.spec.rollsBack !== undefined || one.state === "abandoned") continue;
+    if (!isBefore || one.spec.rollsBack !== undefined || isEndedState(one.state)) continue;
     const own = (await journal.tenants(one.id)).filter(
       ({ name, attempt }) => attempt > 0 && untouched.has(name),
     );
@@ -32,7 +33,7 @@ export async function broughtBefore(
     const names = alike.slice(0, 5).map(({ name }) => quote(name));
     const more = alike.length > 5 ? `, … and ${alike.length - 5} more` : "";
     found.push({
-      why: `${names.join(", ")}${more} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To take that back too:`,
+      why: `${names.join(", ")}${more} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
       command: commands.rollback(one.id),
     });
   }

@@ -21,7 +21,7 @@ import type { Target } from "../targets/target";
 import { settingsText } from "./settings-text";
 import { type DeclaredLists, whatUndoes } from "./what-undoes";
 
-/** What is taken back of one tenant. */
+/** What is rolled back in one tenant. */
 export interface TakenBackPlan {
   /** The rollout. */
   readonly rollout: string;
@@ -34,7 +34,7 @@ export interface TakenBackPlan {
 }
 
 /**
- * Plans to take back what a rollout did to one tenant: reads its stack and its lists, and makes the settings file that declares
+ * Plans to undo what a rollout did to one tenant: reads its stack and its lists, and makes the settings file that declares
  * what it held before. Writes nothing.
  *
  * @param target with the path that its settings file is to get.
@@ -51,7 +51,7 @@ export async function planUndoing(
 ): Promise<TargetPlan> {
   const stack = await atPlace(async () => await stackOf(target, context));
   const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const why = `It stands there as the rollout ${rollout} is taken back`;
+  const why = `It stands there as the rollout ${rollout} is rolled back`;
   const { entries, vips } = stack.known;
   const whole = whatUndoes(done, stack.known, observed, why);
   const isDestroyed = hadStack && !entries.isThere && !vips.isThere && !whole.isPartlyUnknown;
@@ -119,7 +119,7 @@ function readBack(
   if (settings !== undefined && lost === undefined) return settings;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--except), and take it back in the console.`,
+    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--except), and undo it in the console.`,
     { cause },
   );
 }

@@ -21,7 +21,7 @@ const MOST_TENANTS = 100;
 const SHOWN = 5;
 
 /**
- * What is left to do in the settings files once a rollout was taken back: the lines that still declare what it brought, and the
+ * What is left to do in the settings files once a rollout was rolled back: the lines that still declare what it brought, and the
  * commits that brought these. Empty where there are none any more.
  */
 export async function revertInGit(journal: Journal, id: string): Promise<readonly Advice[]> {
@@ -30,7 +30,7 @@ export async function revertInGit(journal: Journal, id: string): Promise<readonl
   const { shown: told, more } = cutByDanger([...lines], SHOWN, ([, { change }]) => changeTransition(change));
   const named = told.map(([place, { what }]) => `${place} (${what})`);
   const shown = `${named.join(", ")}${more === undefined ? "" : `, … and ${more}`}`;
-  const why = `What was taken back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
+  const why = `What was rolled back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
   const repositories = new Set([...lines.keys()].map((place) => repositoryOfFile(fileOf(place))));
   const [repository] = repositories;
   if (repository === undefined || repositories.size > 1) return [{ why }];

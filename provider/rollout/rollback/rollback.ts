@@ -43,10 +43,10 @@ export interface Rollback {
 }
 
 /** Where the files are that say what tenants held before. */
-const FOLDER = ".email-security/taken-back";
+const FOLDER = ".email-security/rollback";
 
 /**
- * What takes a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
+ * What rolls a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
  * at once, and how many may fail; but nothing soaks, is checked, or waits for a person or an hour: what they held was good enough before, and
  * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
  *
@@ -55,10 +55,10 @@ const FOLDER = ".email-security/taken-back";
  *
  * A tenant that a rollout of another journal changed since gets a guard, which refuses the whole rollback.
  *
- * A tenant that is skipped keeps what the rollout did: nobody touches it until it is taken up again.
+ * A tenant that is skipped keeps what the rollout did: nobody touches it until it is unskipped.
  *
- * @param to files of another time. A tenant that they do not have is taken back to what it held before.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
+ * @param to files of another time. A tenant that they do not have is rolled back to what it held before.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
  * known what a tenant held, as where another rollout of this journal changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
  * only such are left.
  */
@@ -73,7 +73,7 @@ export async function rollbackOf(
   if (touched.length === 0) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} changed no tenant; there is nothing to take back.`,
+      `The rollout ${id} changed no tenant; there is nothing to roll back.`,
     );
   }
   const declared = readTargets(spec.source);
@@ -211,9 +211,9 @@ async function planOf(journal: Journal, id: string, name: string): Promise<Plan>
 }
 
 /**
- * The tenants on which what the rollout did still stands: it was not taken back already.
+ * The tenants on which what the rollout did still stands: it was not rolled back already.
  *
- * @throws {RolloutError} when nothing is left, or another rollout changed one since, and was not taken back itself.
+ * @throws {RolloutError} when nothing is left, or another rollout changed one since, and was not rolled back itself.
  */
 async function stillStanding(
   journal: Journal,
@@ -238,13 +238,13 @@ async function stillStanding(
     const more = changed.length > 5 ? `, … and ${changed.length - 5} more` : "";
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or take that one back first: \`${commands.rollback(first[1])}\``,
+      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (standing.length === 0 && takenBackBy.size > 0) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was taken back by ${[...takenBackBy].join(", ")} already, and nothing of it is left. Nothing was changed.`,
+      `The rollout ${id} was rolled back by ${[...takenBackBy].join(", ")} already, and nothing of it is left. Nothing was changed.`,
     );
   }
   return standing;

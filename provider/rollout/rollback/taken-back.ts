@@ -2,7 +2,7 @@ import { quote } from "../../settings/text";
 import type { JournalReader } from "../journal/journal-reader";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 
-/** How far a rollout was taken back. */
+/** How far a rollout was rolled back. */
 export interface TakenBackSoFar {
   /** The rollbacks of it that were begun. */
   readonly by: readonly string[];
@@ -12,7 +12,7 @@ export interface TakenBackSoFar {
   readonly left: readonly TenantRecord[];
 }
 
-/** How far a rollout was taken back: only of tenants that were read again. */
+/** How far a rollout was rolled back: only of tenants that were read again. */
 export async function takenBackSoFar(journal: JournalReader, id: string): Promise<TakenBackSoFar> {
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
@@ -31,7 +31,7 @@ export async function wholeRollbackOf(
   journal: JournalReader,
   { id, state }: Pick<RolloutRecord, "id" | "state">,
 ): Promise<string | undefined> {
-  if (state !== "abandoned") return undefined;
+  if (state !== "rolled-back") return undefined;
   const { by, left } = await takenBackSoFar(journal, id);
   return left.length === 0 ? by.at(-1) : undefined;
 }
@@ -40,8 +40,8 @@ export async function wholeRollbackOf(
 export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
   const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
   if (left.length === 0)
-    return `It was taken back by ${by.join(", ")} of ${all} that it changed or tried to.`;
+    return `It was rolled back by ${by.join(", ")} in ${all} that it changed or tried to.`;
   const names = left.slice(0, 5).map(({ name }) => quote(name));
   const more = left.length > 5 ? `, … and ${left.length - 5} more` : "";
-  return `It was taken back by ${by.join(", ")} of ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not of ${names.join(", ")}${more}.`;
+  return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names.join(", ")}${more}.`;
 }

@@ -14,7 +14,7 @@ export interface DeclaredLists {
   readonly vips: KeyedList;
 }
 
-/** What takes back what a rollout did to a tenant. */
+/** What undoes what a rollout did to a tenant. */
 export interface Undoing {
   /** What is to be declared: what the stack holds, without what the rollout made, and with what it took away or changed. */
   readonly declared: DeclaredLists;

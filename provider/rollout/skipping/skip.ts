@@ -38,7 +38,7 @@ export async function skip(
   if (said === "" || said.length > LONGEST_REASON) {
     const what = said === "" ? "is missing" : `is longer than ${LONGEST_REASON} characters`;
     throw new ConfigurationError(
-      `Why the tenant is to be skipped ${what}: everybody is told it until it is taken up again. Nothing was changed. Give --reason TEXT.`,
+      `Why the tenant is to be skipped ${what}: every plan and run says it until it is unskipped. Nothing was changed. Give --reason TEXT.`,
     );
   }
   const { targets, project } = readTargets(file);

@@ -51,7 +51,7 @@ function refusal(skips: readonly Skip[], commands: RolloutCommands, source: stri
   const names = skips.slice(0, SHOWN).map(({ name }) => name);
   return new RolloutError(
     "ERR_ROLLOUT_SKIPPED",
-    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${told.join("; ")}${more}. Nothing was changed. To take ${skips.length === 1 ? "it" : "them"} up again: \`${commands.endSkip(names, source)}\``,
+    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${told.join("; ")}${more}. Nothing was changed. To unskip ${skips.length === 1 ? "it" : "them"}: \`${commands.unskip(names, source)}\``,
   );
 }
 

@@ -1,12 +1,12 @@
 /**
  * What somebody is told of.
  *
- * - `waiting`: a rollout waits for a person, at a gate or after the wave that `--until` names. `unwell`: a wave's health check
+ * - `waiting`: a rollout waits for a person, at a gate or after the wave that `--until` names. `unhealthy`: a wave's health check
  *   stopped it. `stopped`: it was stopped otherwise, or interrupted. `done`: it is through, and changed something or failed somewhere.
- * - `drift`: tenants hold what no file declares. `ends`: entries end within the days that were asked for. Both are
+ * - `drift`: tenants hold what no file declares. `expiring`: entries end within the days that were asked for. Both are
  *   told where somebody asks how the fleet stands, and for that.
  */
-export const NOTICE_KINDS = ["waiting", "stopped", "unwell", "done", "drift", "ends"] as const;
+export const NOTICE_KINDS = ["waiting", "stopped", "unhealthy", "done", "drift", "expiring"] as const;
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 

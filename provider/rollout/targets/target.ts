@@ -79,7 +79,7 @@ export interface WaveRule {
   readonly failureTolerance: Tolerance;
   /** How long to wait once it is through, in milliseconds. Default: 0. */
   readonly soakMs: number;
-  /** Whether a person has to say `continue` before the next wave. Default: false. */
+  /** Whether a person has to resume the rollout before the next wave. Default: false. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
   /** When none of its tenants is begun. Default: any time is well. */

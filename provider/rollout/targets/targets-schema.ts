@@ -308,7 +308,7 @@ const wave = z.strictObject(
       .describe("How many tenants may fail: a count, or a percentage. 0 when left out.")
       .optional(),
     soak: duration(0, "30d").describe("How long to wait once it is through: 30s, 15m, 2h, 1d.").optional(),
-    gate: flag.describe("Whether a person has to say `continue` before the next wave.").optional(),
+    gate: flag.describe("Whether a person has to resume the rollout before the next wave.").optional(),
     health: health.describe("What must be well before the next wave begins.").optional(),
     not: closedHours
       .describe("Hours of the week in which none of its tenants is begun: Fri 16:00–Mon 06:00 Europe/Zurich.")

@@ -12,7 +12,7 @@ export interface MendedTenants {
 }
 
 /**
- * The tenants whose settings files say `onDrift: mend`; no tenant is asked. One whose files can't be read is among them: the
+ * The tenants whose settings files say `onDrift: revert`; no tenant is asked. One whose files can't be read is among them: the
  * planning tells why.
  *
  * @param file the targets file.

@@ -9,8 +9,8 @@ import { shortened } from "./shortened";
 import { whyNotMended } from "./why-not-mended";
 
 /**
- * Plans one tenant's part of a rollout that takes back what the console changed. That is all that differs where the files say what
- * the stack's last run declared, by its state; where they say anything else, nothing is taken back: a change of the files is
+ * Plans one tenant's part of a rollout that reverts what the console changed. That is all that differs where the files say what
+ * the stack's last run declared, by its state; where they say anything else, nothing is reverted: a change of the files is
  * brought by who looks at it. Writes nothing.
  *
  * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.

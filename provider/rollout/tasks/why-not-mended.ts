@@ -3,14 +3,14 @@ import type { OnlyExpired } from "../../gitops/only-expired";
 import { type Desired, type KnownLists, kindOf } from "../../plan/desired";
 import { isUnmanaged } from "../../settings/keyed-list";
 
-/** Whether a tenant's settings files let an unattended run take back what the console changed. */
+/** Whether a tenant's settings files let an unattended run revert what the console changed. */
 export function mendsDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
-  return onDrift === "mend";
+  return onDrift === "revert";
 }
 
 /**
  * Why what differs at a tenant is left as it is; undefined where all of it is what somebody did there, and the files let it be
- * taken back.
+ * reverted.
  *
  * @param known what the stack's state holds.
  * @param isApplied whether the files say just what the stack's last run declared.
@@ -23,7 +23,7 @@ export function whyNotMended(
   isApplied: boolean,
   kept: OnlyExpired["kept"] = [],
 ): string | undefined {
-  if (!mendsDrift(settings)) return "its settings do not say `onDrift: mend`";
+  if (!mendsDrift(settings)) return "its settings do not say `onDrift: revert`";
   if (isApplied) return undefined;
   if (known.entries.isThere === false || known.vips.isThere === false)
     return "no run has brought its settings yet; `rollout` first";

@@ -31,12 +31,12 @@ export async function refuseOpenRollouts(
   const reader = new JournalReader(database);
   for (const row of rows) {
     const id = String(row["id"]);
-    const { spec, state } = await reader.record(id);
+    const { spec } = await reader.record(id);
     // Of whichever state backend: rather one too many is told.
     if (spec.project !== project) continue;
     throw new RolloutError(
       "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${state === "waiting" ? commands.continue(id) : commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
+      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Resume it, by \`${commands.resume(id)}\`, or abandon it, by \`${commands.abandon(id)}\`, and run this again.`,
     );
   }
 }
@@ -55,7 +55,7 @@ export interface MarkedContext {
 /**
  * The same, of rollouts whose journal is not at hand, by what they left beside the stacks.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_MARKS`) where its stack goes and nobody can know.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_LOCKS`) where its stack goes and nobody can know.
  */
 export async function refuseMarkedRollouts(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,

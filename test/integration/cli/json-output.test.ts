@@ -51,7 +51,7 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Those that need the engine; they write by the same functions as `rollout`. */
-const WITH_ENGINE = ["rollout continue", "rollout rollback"];
+const WITH_ENGINE = ["rollout resume", "rollout rollback"];
 
 const WITH_JSON: readonly string[] = (() => {
   const paths: string[] = [];

@@ -50,7 +50,7 @@ async function run(more: Record<string, string>, ...args: string[]) {
 
 it("each verb says before anything else that what speaks to PostgreSQL is not there", async () => {
   const before = await readdir(folder.path);
-  const verbs = [["rollout"], ["rollout", "--resume"], ["rollout", "rollback"], ["worker"]];
+  const verbs = [["rollout"], ["rollout", "resume"], ["rollout", "rollback"], ["worker"]];
   const told = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
   for (const one of told) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
   expect(sandbox.requests).toEqual([]);

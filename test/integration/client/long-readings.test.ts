@@ -39,7 +39,7 @@ describe("a reading that goes on for too long is given up, and says how far it c
     await using client = new TestClient(service, { time });
     expect(await failure(read(client))).toMatchObject({
       code: "ERR_LIST_UNSTABLE",
-      message: `The ${name} did not end within 30 minutes, and reading it was given up: 31 pages had come, with 31 items of the 1000000 that it tells of. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+      message: `The ${name} did not end within 30 minutes, and reading it was stopped: 31 pages had come, with 31 items of the 1000000 that it tells of. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
     });
     expect(service.received).toHaveLength(31);
   });

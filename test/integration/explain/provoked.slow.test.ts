@@ -391,9 +391,9 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     const id = await begunRollout();
     tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
-    return await told("rollout", "--resume", id);
+    return await told("rollout", "resume", id);
   },
-  ERR_ROLLOUT_MARKS: async () => {
+  ERR_ROLLOUT_LOCKS: async () => {
     using marks = new Marks(
       environment({ PULUMI_BACKEND_URL: `file://${join(folder, "nowhere")}` }),
       `file://${join(folder, "nowhere")}`,

@@ -401,7 +401,7 @@ it("tells people once what is new, with --notify, and asks nobody where it could
   expect([first.code, first.stderr]).toEqual([2, ""]);
   expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
     { kind: "drift", source: "tenants.yaml", tenants: ["globex", "hooli"] },
-    { kind: "ends", tenants: ["globex", "hooli"] },
+    { kind: "expiring", tenants: ["globex", "hooli"] },
   ]);
   expect(JSON.stringify(hook.received)).not.toMatch(/outlook\.com|partner\.example|By hand/);
   expect(await run("--notify", "told.json")).toMatchObject({ code: 2, stderr: "" });

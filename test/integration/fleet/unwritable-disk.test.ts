@@ -84,7 +84,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
   });
 
   it("says what the cause is where a command has to write", async () => {
-    const { code, stderr } = await run("closed.db", "rollout", "stop", rollout);
+    const { code, stderr } = await run("closed.db", "rollout", "abandon", rollout);
     expect(code).toBe(1);
     expect(stderr).toContain(
       disk === "full" ? "the disk is full. Make room" : "the file system is read-only. Mount it",

@@ -78,7 +78,7 @@ it("shows the key in nothing that it prints, answers or leaves behind", async ()
   const { key } = canary;
   await using sandbox = await startSandbox({
     scenario: "empty",
-    intercept: () => ({ status: 401, body: { error: `The key ${key} was taken back` } }),
+    intercept: () => ({ status: 401, body: { error: `The key ${key} was revoked` } }),
   });
   await using folder = await EmptyFolder.create();
   const shown: unknown[] = [];
@@ -109,7 +109,7 @@ it("shows the key in nothing that it prints, answers or leaves behind", async ()
       await attempt(() => provider.resource("vipEmployee").create({ email: "a@b.example" }));
     }
   }
-  expect(JSON.stringify(shown)).toContain("was taken back");
+  expect(JSON.stringify(shown)).toContain("was revoked");
   expect(JSON.stringify(shown)).toContain("[ERR_AUTH]");
   provider.kill("SIGUSR2");
   const report = () => readFile(join(folder.path, "report.json"), "utf8").catch(() => "");

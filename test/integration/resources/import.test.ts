@@ -292,10 +292,10 @@ describe("the import of an entry", () => {
 
   it("fails as the service does when it can't be asked", async () => {
     await using process = await processOn({
-      intercept: () => ({ status: 403, body: { error: "The key was taken back." } }),
+      intercept: () => ({ status: 403, body: { error: "The key was revoked." } }),
     });
     expect(await reasonOf(allowDenyEntry.lookUp("deny:evil.example", process.context))).toMatch(
-      /The key was taken back\..*\[ERR_AUTH\]$/s,
+      /The key was revoked\..*\[ERR_AUTH\]$/s,
     );
     expect(await reasonOf(vipList.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
   });

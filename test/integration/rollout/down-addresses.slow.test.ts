@@ -239,7 +239,7 @@ it("ends the planning once more have failed than is tolerated, with the cause fi
   expect(rest).toContain(` ${unplanned.length} of 430`);
   expect(unplanned.every(({ state }) => state === "pending")).toBe(true);
   expect(report).toMatchObject({
-    state: "abandoned",
+    state: "stopped",
     counts: { failed: 30 },
     reason: expect.stringContaining("30 tenants can't be planned"),
     advice: [{ command: expect.stringContaining("email-security rollout ") }],

@@ -216,6 +216,6 @@ async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended
     expect(said).toMatch(
       /^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./,
     );
-    expect(said).toContain(`\`email-security rollout --resume ${id}\``);
+    expect(said).toContain(`\`email-security rollout resume ${id}\``);
   }
 }

@@ -35,7 +35,7 @@ async function opened(place: string): Promise<Journal> {
   return await Journal.open(await openDatabase(place), () => nowMs);
 }
 
-/** A journal with one that is through and was followed, one that can be taken back, and one that waits. */
+/** A journal with one that is through and was followed, one that can be rolled back, and one that waits. */
 async function written(journal: Journal): Promise<readonly [string, string, string]> {
   const ids: string[] = [];
   for (const one of [
@@ -101,14 +101,14 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   const asked = await email("rollout", "prune", "--older-than", "1d");
   expect([asked.code, asked.stdout]).toEqual([2, expect.stringMatching(`^${first}  tenants.yaml  r2-`)]);
   expect(asked.stderr).toContain(`Stays whole: ${waiting} (waiting): it is not through.\n`);
-  expect(asked.stderr).toContain(`Stays whole: ${second} (done): it can be taken back`);
+  expect(asked.stderr).toContain(`Stays whole: ${second} (done): it can be rolled back`);
   expect(asked.stderr).toContain("Nothing was changed. Of 1 rollout that ended before");
   const pruned = await email("rollout", "prune", "--older-than", "1d", "--yes");
   expect([pruned.code, pruned.stdout]).toEqual([0, expect.stringContaining("Pruned 1 rollout.\n")]);
   expect((await email("rollout", "prune", "--older-than", "1d", "--yes")).stdout).toMatch(
     /^Nothing that ended before/,
   );
-  const resumed = await email("rollout", "--resume", first);
+  const resumed = await email("rollout", "resume", first);
   expect([resumed.code, resumed.stderr]).toEqual([
     1,
     expect.stringContaining(

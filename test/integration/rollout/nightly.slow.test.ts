@@ -119,7 +119,7 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
 
 it("changes nothing where a rollout is under way, and reads all the same", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "waiting" }));
-  const { turn, eu, us, fleet, report } = await night({ MEND_DRIFT: "yes", PUBLISH_SITE: "yes" });
+  const { turn, eu, us, fleet, report } = await night({ REVERT_DRIFT: "yes", PUBLISH_SITE: "yes" });
   expect(turn.outputs).toEqual({ free: "" });
   expect(turn.summary).toContain("tonight tenants are read, and none is changed");
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
@@ -143,9 +143,9 @@ it("leaves the issue as it is where somebody could not be read, and is red", asy
   const broken = join(example.repository, "settings/globex.yaml");
   const text = await readFile(broken, "utf8");
   await writeFile(broken, "version: 1\ndeny: [nonsense]\n");
-  const { fleet, report } = await night({ MEND_DRIFT: "yes" });
+  const { fleet, report } = await night({ REVERT_DRIFT: "yes" });
   expect(await example.calls()).toContain(
-    "rollout tenants.yaml --label region=us --mend drift --yes --output mended.md",
+    "rollout tenants.yaml --label region=us --revert-drift --yes --output reverted.md",
   );
   expect(fleet).toMatchObject({ result: "failure", code: 1, outputs: { drift: "unknown" } });
   expect(report.result).toBe("success");
@@ -174,14 +174,14 @@ it("does the same on GitLab", async () => {
   using gitLab = await SmallGitLab.start();
   await click(sandbox, "POST", "/allow_deny_entries", CLICKED, "initech");
   await cp(example.cache("rollout-eu--0-1"), example.repository, { recursive: true });
-  const eu = await example.gitlab("reconcile", { REGION: "eu", ROLLOUT_ENDS: "3", MEND_DRIFT: "yes" });
+  const eu = await example.gitlab("reconcile", { REGION: "eu", ROLLOUT_ENDS: "3", REVERT_DRIFT: "yes" });
   const us = await example.gitlab("reconcile", { REGION: "us" });
   expect([eu.code, us.code], eu.output + us.output).toEqual([3, 0]);
   const fleet = await example.gitlab("fleet", {}, [eu.workspace, us.workspace]);
   expect(fleet.code, fleet.output).toBe(0);
   expect(await example.calls()).toEqual([
     "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
-    "rollout tenants.yaml --label region=eu --mend drift --yes --output mended.md",
+    "rollout tenants.yaml --label region=eu --revert-drift --yes --output reverted.md",
     "rollout prune --older-than 180d --yes",
     "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",

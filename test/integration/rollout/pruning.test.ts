@@ -68,7 +68,7 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
     tenants: { acme: [], globex: [] },
     spec: { rollsBack: id, rollsBackTo: "what each tenant held before it" },
   });
-  await journal.abandon(id, `It is being taken back by ${back}.`);
+  await journal.rollBack(id, `It is being rolled back by ${back}.`);
   const rollouts = await Rollouts.open({ database: file, environment: {} });
   const told = async () => {
     const { happened, tenants: shown } = await shownRollout(journal, await rollouts.report(id));
@@ -114,12 +114,12 @@ it("keeps of an old rollout all that audits, marks and `why` ask for, and is no 
     code: "ERR_ROLLOUT_NOT_KNOWN",
     message: expect.stringContaining("was pruned"),
   });
-  expect((await journal.record(id)).state).toBe("abandoned");
+  expect((await journal.record(id)).state).toBe("rolled-back");
   await rollouts.close();
   await journal.close();
 });
 
-it("is not to be taken back by what is gone, and can be by files of git", async () => {
+it("is not to be rolled back by what is gone, and can be by files of git", async () => {
   const { journal, file } = await newJournal();
   const source = join(folder, "tenants.yaml");
   writeFileSync(
@@ -142,7 +142,7 @@ waves: [{ name: all }]
   await journal.close();
 });
 
-it("leaves whole what is open, can be tried again, or taken back, and what is younger", async () => {
+it("leaves whole what is open, can be tried again, or rolled back, and what is younger", async () => {
   const { journal } = await newJournal();
   const evil = [added("evil.example")];
   const first = await written(journal, { tenants: { acme: evil, globex: evil } });
@@ -160,7 +160,7 @@ it("leaves whole what is open, can be tried again, or taken back, and what is yo
       Object.fromEntries(needed.map(({ record, why: told }) => [record.id, told.slice(0, 20)])),
     ];
   };
-  const standing = "it can be taken back";
+  const standing = "it can be rolled back".slice(0, 20);
   // Nothing came to globex since.
   expect(await why()).toEqual([
     [],
@@ -176,7 +176,7 @@ it("leaves whole what is open, can be tried again, or taken back, and what is yo
   ]);
   expect((await oldRollouts(journal, nowMs + DAY)).needed.map(({ record }) => record.id)).toContain(young);
 
-  // Where the later one was taken back, the one before it stands again; while that goes on, the later one is needed.
+  // Where the later one was rolled back, the one before it stands again; while that goes on, the later one is needed.
   const going = await written(journal, {
     tenants: { acme: evil },
     spec: { rollsBack: acme },
@@ -186,13 +186,13 @@ it("leaves whole what is open, can be tried again, or taken back, and what is yo
     [failed],
     {
       [first]: standing,
-      [acme]: `${going} is taking it back`.slice(0, 20),
+      [acme]: `${going} is rolling it back`.slice(0, 20),
       [elsewhere]: standing,
       [waiting]: "it is not through",
     },
   ]);
   await journal.finishRollout(going);
-  await journal.abandon(acme, "It was taken back.");
+  await journal.rollBack(acme, "It was rolled back.");
   expect((await why())[0]).toEqual([acme, failed]);
   expect((await why())[1]).toMatchObject({ [first]: standing });
   await journal.close();

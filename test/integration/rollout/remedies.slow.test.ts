@@ -30,7 +30,7 @@ const NEEDS_OTHER_FILES = tenantError(
   new EmailSecurityError("ERR_SETTINGS_FILE", "An entry is invalid."),
   "apply",
   [],
-  { resume: "email-security rollout --resume", anew: "email-security rollout tenants.yaml" },
+  { resume: "email-security rollout resume", anew: "email-security rollout tenants.yaml" },
 );
 
 let base: string;
@@ -80,7 +80,7 @@ interface State {
   /** Those that are named to who begins another over the same tenants. */
   readonly rival: readonly string[];
   /** Those that are named to who stops it. */
-  readonly stop: readonly string[];
+  readonly abandon: readonly string[];
 }
 
 const STATES: Readonly<Record<string, State>> = {
@@ -90,9 +90,9 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.handOver(id, 0, "The wave one is through, and its gate waits for a person.");
       return id;
     },
-    status: ["continue", "rollback"],
-    rival: ["continue", "rollback", "stop"],
-    stop: ["rollback"],
+    status: ["resume", "rollback"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "stopped where a tenant failed": {
     make: async (journal) => {
@@ -100,9 +100,9 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
-    status: ["--resume", "rollback", "skip"],
-    rival: ["--resume", "rollback", "stop"],
-    stop: ["rollback"],
+    status: ["resume", "rollback", "skip"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "stopped before it began a tenant": {
     make: async (journal) => {
@@ -110,9 +110,9 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.stop(id, "A person stopped it.");
       return id;
     },
-    status: ["--resume"],
-    rival: ["--resume", "stop"],
-    stop: [],
+    status: ["resume"],
+    rival: ["resume", "abandon"],
+    abandon: [],
   },
   "was killed in the middle of a tenant": {
     make: async (journal) => {
@@ -120,18 +120,18 @@ const STATES: Readonly<Record<string, State>> = {
       await claim(journal, id, "t0");
       return id;
     },
-    status: ["--resume", "rollback"],
-    rival: ["--resume", "rollback", "stop"],
-    stop: ["rollback"],
+    status: ["resume", "rollback"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
   "is done, and a tenant failed": {
     make: async (journal) => {
       const id = await begun(journal, { t0: FAILED, t1: undefined });
       return await done(journal, id);
     },
-    status: ["--resume"],
+    status: ["resume"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
   "is done, and a tenant could not be planned": {
     make: async (journal) => {
@@ -140,48 +140,48 @@ const STATES: Readonly<Record<string, State>> = {
     },
     status: ["plan"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
   "is done, and a tenant needs other files": {
     make: async (journal) => {
       const id = await begun(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
       return await done(journal, id);
     },
-    status: ["plan", "--resume"],
+    status: ["plan", "resume"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
-  "was given up": {
+  "was abandoned": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined });
-      await journal.abandon(id, "A person gave it up.");
+      await journal.abandon(id, "A person abandoned it.");
       return id;
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: [],
+    abandon: [],
   },
-  "is not taken back everywhere": {
+  "is not rolled back everywhere": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.abandon(id, "It was taken back by another.");
+      await journal.rollBack(id, "It was rolled back by another.");
       await done(journal, await begun(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
       return id;
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: [],
+    abandon: [],
   },
-  "takes another back, and a tenant could not be planned": {
+  "rolls another back, and a tenant could not be planned": {
     make: async (journal) => {
       const other = await begun(journal, { t0: undefined, t1: undefined });
-      await journal.abandon(other, "It was taken back by another.");
+      await journal.rollBack(other, "It was rolled back by another.");
       const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
       return await done(journal, await begun(journal, { t1: undefined }, how, { t0: UNPLANNED }));
     },
     status: ["rollback"],
     rival: ["plan"],
-    stop: ["status"],
+    abandon: ["status"],
   },
   "stopped where a tenant needs other files": {
     make: async (journal) => {
@@ -189,9 +189,9 @@ const STATES: Readonly<Record<string, State>> = {
       await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
       return id;
     },
-    status: ["plan", "--resume", "rollback", "skip", "stop"],
-    rival: ["--resume", "rollback", "stop"],
-    stop: ["rollback"],
+    status: ["plan", "resume", "rollback", "skip", "abandon"],
+    rival: ["resume", "rollback", "abandon"],
+    abandon: ["rollback"],
   },
 };
 
@@ -201,7 +201,7 @@ const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] a
 it.each(cases)(
   "a rollout that %s (one before it: %s) is told about with commands that work",
   async (name, hasBefore) => {
-    const { make, status, rival, stop } = STATES[name] as State;
+    const { make, status, rival, abandon } = STATES[name] as State;
     const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
     const named = hasBefore ? ["--database", place] : [];
     const folder = copyOf(join(base, "template"));
@@ -226,9 +226,9 @@ it.each(cases)(
     const all = [
       await told("status", id),
       await told("tenants.yaml", "--yes"),
-      await told("stop", id),
+      await told("abandon", id),
     ] as const;
-    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, stop]);
+    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, abandon]);
     const [[, ofStatus], [, ofRival]] = all;
     for (const [after, commands] of all) {
       for (const command of commands) {
@@ -261,11 +261,11 @@ async function expectToWork(folder: string, place: string, command: string): Pro
     }
     const events = (await journal.eventsSince(id, 0)).map(({ kind }) => kind);
     const { state } = await journal.record(id);
-    if (verb === "rollback") expect(output, command).toContain(`Plan of taking back the rollout ${id}`);
-    if (verb === "stop") expect(state, command).toBe("abandoned");
+    if (verb === "rollback") expect(output, command).toContain(`Plan of rolling back the rollout ${id}`);
+    if (verb === "abandon") expect(state, command).toBe("abandoned");
     if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
     // It was begun again, and came as far as a key that is not there.
-    if (verb === "--resume" || verb === "continue") {
+    if (verb === "resume") {
       expect(
         events.filter((kind) => kind === "started"),
         command,
@@ -287,9 +287,7 @@ function commandsIn(output: string): string[] {
 }
 
 function verbOf(command: string): string {
-  return (
-    /^email-security rollout (--resume|continue|status|stop|rollback|skip)\b/.exec(command)?.[1] ?? "plan"
-  );
+  return /^email-security rollout (resume|status|abandon|rollback|skip)\b/.exec(command)?.[1] ?? "plan";
 }
 
 function copyOf(folder: string): string {

@@ -50,13 +50,15 @@ afterAll(async () => {
 const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
   await emailSecurity(folder.folder, args, { ...environment, ...more });
 const skip = async (...args: string[]): Promise<CommandOutcome> => await run(["rollout", "skip", ...args]);
+const unskip = async (...args: string[]): Promise<CommandOutcome> =>
+  await run(["rollout", "unskip", ...args]);
 
 it("makes no journal, and refuses what says too little", async () => {
   expect(await skip("acme", "--reason", "why")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining("There is no rollouts' journal at"),
   });
-  for (const verb of ["status", "continue", "--resume", "rollback", "skip", "history"]) {
+  for (const verb of ["status", "resume", "rollback", "skip", "history"]) {
     expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("There is no rollouts' journal at"),
@@ -69,11 +71,11 @@ it("makes no journal, and refuses what says too little", async () => {
   );
   id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
   environment["EMAIL_SECURITY_DATABASE"] = folder.path("rollouts.db");
-  expect(await skip("acme", "--end", "--reason", "why")).toMatchObject({
+  expect(await skip("--reason", "why")).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining("needs no --reason"),
+    stderr: expect.stringContaining("Name the tenants"),
   });
-  expect(await skip("--end")).toMatchObject({ code: 1, stderr: expect.stringContaining("Name the tenants") });
+  expect(await unskip()).toMatchObject({ code: 1, stderr: expect.stringContaining("missing required") });
 });
 
 it("is told by all who look, as nothing but text, until it is ended", async () => {
@@ -88,7 +90,7 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
   );
   expect(await skip("acme", "--reason", "another")).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*skip acme --end`\n/),
+    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*unskip acme`\n/),
   });
 
   const looked = [
@@ -124,23 +126,23 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
   });
 
   // Also where the targets file is gone meanwhile.
-  const ended = await skip("acme", "globex", "--end", "--targets", "gone.yaml");
+  const ended = await unskip("acme", "globex", "--targets", "gone.yaml");
   expect(ended.code).toBe(0);
-  expect(ended.stdout).toContain(`email-security rollout --resume ${id}`);
+  expect(ended.stdout).toContain(`email-security rollout resume ${id}`);
   expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
 
   // As they were skipped, by a pattern; of one that nobody is, nothing is ended.
   await skip("*", "--reason", "all of them");
-  expect(await skip("x*", "--end")).toMatchObject({
+  expect(await unskip("x*")).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('"x*" is not skipped; skipped are "acme", "globex".'),
   });
-  expect(await skip("ac*", "acme", "--end")).toMatchObject({
+  expect(await unskip("ac*", "acme")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Not skipped any more: "acme"[^"]*\n(?!Not)/),
   });
-  expect(await skip("*", "--end", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
-  expect(await skip("*", "--end")).toMatchObject({
+  expect(await unskip("*", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
+  expect(await unskip("*")).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^Not skipped any more: "globex"/),
   });

@@ -55,7 +55,7 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
       expect(text).toContain("May be changed in part: 1 that is skipped.");
       expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
-      expect(text).toContain("email-security rollout skip b --end");
+      expect(text).toContain("email-security rollout unskip b");
       expect(text).not.toContain("All");
       expect(fleet.events.findLast(({ kind }) => kind === "finished")).toMatchObject({ done: 4, skipped: 1 });
 

@@ -51,11 +51,11 @@ const nightly = (task: Task, value: string, rest: Partial<Writing> = {}): Writin
   spec: { task },
 });
 
-it("a nightly run is taken back by its name alone, and is in the way of nobody who takes back what was before it", async () => {
+it("a nightly run is rolled back by its name alone, and is in the way of nobody who rolls back what was before it", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
     nightly("only-expired", "old.example"),
-    nightly("mend-drift", "evil.example"),
+    nightly("revert-drift", "evil.example"),
   );
   const [change = "", ended = "", mended = ""] = its.ids;
   expect(await its.which("status")).toBe(mended);
@@ -86,7 +86,7 @@ it("it brings no tenant to its files, nor one that failed before", async () => {
 it("one that is not through is told of whom it has not come to: it keeps others from them", async () => {
   await using its = await written(
     { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
-    nightly("mend-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
+    nightly("revert-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
   );
   const [change = "", open = ""] = its.ids;
   const { stacks } = await reachedIn(its.journal.database, { project: "p", backend: "b" });
@@ -97,9 +97,9 @@ it("one that is not through is told of whom it has not come to: it keeps others 
 });
 
 it("one that failed in a nightly run is settled by the next, and by a whole rollout", async () => {
-  const failed = nightly("mend-drift", "evil.example", { failing: ["acme"] });
+  const failed = nightly("revert-drift", "evil.example", { failing: ["acme"] });
   for (const [after, isRetriable] of [
-    [nightly("mend-drift", "evil.example"), false],
+    [nightly("revert-drift", "evil.example"), false],
     [nightly("only-expired", "old.example"), true],
     [{ tenants: { acme: [added("evil.example")] } }, false],
   ] as const) {
@@ -129,7 +129,7 @@ it("what is interrupted is gone on with as what it is, and told so", async () =>
   expect(historyText(history, {}).replace(/\s+/g, " ")).toContain(
     "takes away what has ended, and nothing else",
   );
-  expect(commands.plan("tenants.yaml", ["acme"], "mend-drift")).toBe(
-    "email-security rollout tenants.yaml --only acme --mend drift",
+  expect(commands.plan("tenants.yaml", ["acme"], "revert-drift")).toBe(
+    "email-security rollout tenants.yaml --only acme --revert-drift",
   );
 });

@@ -18,7 +18,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 /** A rollout of a journal, the oldest first. */
 interface Written {
   readonly state: Exclude<RolloutState, "planned">;
-  /** Which it takes back, of those before it. */
+  /** Which it rolls back, of those before it. */
   readonly rollsBack: number | undefined;
   readonly project: string;
   readonly tenants: readonly WrittenTenant[];
@@ -33,7 +33,16 @@ interface WrittenTenant {
 
 const journals: fc.Arbitrary<readonly Written[]> = fc.array(
   fc.record({
-    state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned"),
+    state: fc.constantFrom(
+      "done",
+      "done",
+      "done",
+      "running",
+      "waiting",
+      "stopped",
+      "abandoned",
+      "rolled-back",
+    ),
     rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
     project: fc.constantFrom("one", "one", "one", "other"),
     tenants: fc.uniqueArray(
@@ -52,14 +61,15 @@ const journals: fc.Arbitrary<readonly Written[]> = fc.array(
 /** Which one is meant, read off the list as a person would. */
 const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
   status: (all) => all.length - 1,
-  continue: (all) => all.findLastIndex(({ state }) => state === "waiting"),
-  stop: (all) => all.findLastIndex(({ state }) => isOpen(state)),
+  // No run is at any of them.
+  stop: () => -1,
+  abandon: (all) => all.findLastIndex(({ state }) => isOpen(state)),
   resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
   rollback: (all) => {
     const last = all.findLastIndex(
       ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
     );
-    // Where the last one was taken back, the one before it has to be named.
+    // Where the last one was rolled back, the one before it has to be named.
     return isTakenBack(all, last) ? -1 : last;
   },
 };
@@ -123,7 +133,7 @@ it("is the same in PostgreSQL", async () => {
   }
 });
 
-/** @param drawn may name a rollout to take back that does not come before it: then it takes none back. */
+/** @param drawn may name a rollout to roll back that does not come before it: then it rolls none back. */
 async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
   const written = drawn.map((one, index) => ({
     ...one,
@@ -146,7 +156,7 @@ async function expectMeant(database: string, drawn: readonly Written[]): Promise
   }
 }
 
-it("is, to go on with, one that nobody is at, and to stop, one that somebody is at", async () => {
+it("resumes and abandons a rollout that no run is at, and stops one that a run is at", async () => {
   const database = join(folder, "held.db");
   const one = (state: Written["state"]): Written => ({
     state,
@@ -158,10 +168,15 @@ it("is, to go on with, one that nobody is at, and to stop, one that somebody is 
   const rollouts = await Rollouts.open({ database, environment: {} });
   const found = async (purpose: Purpose) => (await rollouts.find(undefined, purpose)).id;
   try {
-    expect([await found("resume"), await found("stop")]).toEqual([newest, newest]);
+    expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
+    await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
+    await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.hold(`rollout-${held}`, () => {});
     expect(await found("stop")).toBe(held);
-    await rollouts.journal.abandon(newest ?? "", "A person gave it up.");
+    await rollouts.stop(held ?? "");
+    expect((await rollouts.journal.record(held ?? "")).isStopping).toBe(true);
+    await expect(rollouts.abandon(held ?? "")).rejects.toThrow(/still under way.* Stop it first: `.* stop /);
+    await rollouts.journal.abandon(newest ?? "", "A person abandoned it.");
     expect(await found("resume")).toBe(older);
     await hold?.release();
     expect(await found("resume")).toBe(held);

@@ -38,18 +38,18 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
     // It would be told that no mail was looked at, to somebody who asked for it.
-    for (const task of [["--only-expired"], ["--mend", "drift"]]) {
+    for (const task of [["--only-expired"], ["--revert-drift"]]) {
       const asked = await fleet.plan(["--evidence", "sample", ...task]);
       expect([asked.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-      expect(asked.stderr).toContain("no mail is asked with --only-expired and --mend");
+      expect(asked.stderr).toContain("no mail is asked with --only-expired and --revert-drift");
     }
   });
 
-  it("says so where there is nothing to write, as no tenant is to be mended", async () => {
-    const { code, stderr } = await fleet.plan(["--mend", "drift", "--output", "plan.json"]);
+  it("says so where there is nothing to write, as no drift is to be reverted", async () => {
+    const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
     expect(stderr).toBe(
-      "0 of 8 tenants say `onDrift: mend` in the settings files: nothing is mended.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
+      "0 of 8 tenants say `onDrift: revert` in the settings files: nothing is mended.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
     );
   });
 

@@ -35,7 +35,7 @@ function lint(tenant: string, baseline: string, more: Record<string, string> = {
 const CASES: Readonly<
   Record<(typeof OPTION_PATHS)[number], readonly [asked: string, looser: string[], tighter: string[]]>
 > = {
-  onDrift: ["report", ["mend"], ["report"]],
+  onDrift: ["report", ["revert"], ["report"]],
   "policy.requireComment": ["[deny]", ["[]", "[allow]"], ["[deny]", "[allow, deny]"]],
   "policy.requireTicket": ["[allow]", ["[]", "[vips]"], ["[allow]"]],
   "policy.ticketPattern": ['"^T-"', ['".*"', '"^T-|^X"'], ['"^T-"']],

@@ -115,7 +115,13 @@ describe("notices of a fleet", () => {
       statusOf([tenant("acme")]),
       statusOf([tenant("acme")], ends),
     ]);
-    expect(told(notices)).toEqual([[["ends", "acme", "globex"]], [], [], [], [["ends", "acme", "globex"]]]);
+    expect(told(notices)).toEqual([
+      [["expiring", "acme", "globex"]],
+      [],
+      [],
+      [],
+      [["expiring", "acme", "globex"]],
+    ]);
   });
 
   it("tell what is new, once, and again what was mended and is back", async () => {
@@ -130,12 +136,12 @@ describe("notices of a fleet", () => {
     expect(told(notices)).toEqual([
       [
         ["drift", "acme"],
-        ["ends", "acme", "globex"],
+        ["expiring", "acme", "globex"],
       ],
       [],
       [
         ["drift", "acme", "globex"],
-        ["ends", "acme", "globex"],
+        ["expiring", "acme", "globex"],
       ],
       [],
       [["drift", "acme"]],
@@ -181,10 +187,10 @@ describe("notices of a fleet", () => {
       [tenant("acme", [added("outlook.com")])],
       [over, end("new.example", "2026-12-01")],
     );
-    const first = await nights([status], { webhook: { events: ["ends"] } });
+    const first = await nights([status], { webhook: { events: ["expiring"] } });
     const then = await nights([status]);
     expect([told(first.notices), told(then.notices)]).toEqual([
-      [[["ends", "acme", "globex"]]],
+      [[["expiring", "acme", "globex"]]],
       [[["drift", "acme"]]],
     ]);
   });

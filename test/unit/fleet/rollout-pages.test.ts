@@ -63,7 +63,7 @@ it("has a page for a rollout with its failures, changes and each tenant's outcom
     "t003",
     "Wave all",
     "the service refuses the key ERR_AUTH",
-    "What to do: Check the key; then go on: email-security rollout --resume r-20261120-1.",
+    "What to do: Check the key; then go on: email-security rollout resume r-20261120-1.",
   ]);
   expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
   expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);

@@ -193,7 +193,7 @@ it("tells who is skipped by rollouts, those that were skipped together once, as 
   );
   expect(text.match(/its key is refused/g)).toHaveLength(1);
   expect(text).toMatch(
-    /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout skip NAME --end`/,
+    /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout unskip NAME`/,
   );
   expect(commandsIn(text)).toEqual([]);
   const markdown = statusMarkdown(status);

@@ -7,7 +7,7 @@ import { tenantError } from "../../../provider/rollout/tenant-error";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 
 const NEXT = {
-  resume: "email-security rollout --resume 20261121-a",
+  resume: "email-security rollout resume 20261121-a",
   anew: "email-security rollout tenants.yaml",
 };
 
@@ -23,12 +23,12 @@ const ELSEWHERE: readonly string[] = [
   "ERR_SETTINGS_LOCKED",
   "ERR_SETTINGS_WRITE",
   "ERR_ROLLOUT_JOURNAL_OLD",
-  "ERR_ROLLOUT_MARKS",
+  "ERR_ROLLOUT_LOCKS",
   "ERR_ROLLOUT_PLAN",
   "ERR_ROLLOUT_SAME_KEY",
   "ERR_ROLLOUT_SELECTION",
   "ERR_ROLLOUT_SKIPPED",
-  "ERR_ROLLOUT_TAKEN_BACK",
+  "ERR_ROLLED_BACK",
   "ERR_ROLLOUT_TARGETS",
   "ERR_ROLLOUT_WAVES",
 ];
@@ -57,7 +57,7 @@ it.each([...codes])("leads with the cause of %s and ends with what to type", (co
   const cause = "The service answered 500 to POST /entries.";
   const applied = tenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
   expect(applied).toMatchObject({ code, phase: "apply", message: cause });
-  expect(applied.advice).toMatch(/`email-security rollout (--resume 20261121-a|tenants\.yaml)`\.$/);
+  expect(applied.advice).toMatch(/`email-security rollout (resume 20261121-a|tenants\.yaml)`\.$/);
   const planned = tenantError(new EmailSecurityError(code, cause), "plan");
   expect(planned.advice).toMatch(/; then plan the rollout anew\.$/);
   for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
@@ -84,7 +84,7 @@ it("turns a list's failure round: the cause, then what is done and not", () => {
     code: "ERR_SERVER",
     message:
       "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_TRIED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
-    advice: "See whether the service is well; then go on: `email-security rollout --resume 20261121-a`.",
+    advice: "See whether the service is well; then go on: `email-security rollout resume 20261121-a`.",
     phase: "apply",
   });
 });
@@ -201,6 +201,6 @@ describe("a run of Pulumi that failed", () => {
     const told = tenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
     expect(told.message.split("\n")[0]).toBe(lead);
     expect(told.advice.startsWith(act)).toBe(true);
-    expect(told.advice).toMatch(/; then go on: `email-security rollout --resume 20261121-a`\.$/);
+    expect(told.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);
   });
 });

@@ -102,7 +102,7 @@ it("stands open for a new rollout once what was left was looked at", async () =>
 class Story {
   readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
   readonly store = new MemoryMarks();
-  /** The rollouts that were begun and are neither through nor given up, with the tenants that each has not come to. */
+  /** The rollouts that were begun and are neither through nor abandoned, with the tenants that each has not come to. */
   readonly #live = new Map<string, Set<string>>();
   /** Those of gated waves whose change nobody has let through. */
   readonly #closed = new Set<string>();
@@ -138,13 +138,13 @@ class Story {
         return await this.#run(journal, marks, newest.id, { retry: true, killAfter }).catch(refused);
       case "stop":
         if (newest === undefined) return;
-        await journal.abandon(newest.id, "A person gave it up.");
+        await journal.abandon(newest.id, "A person abandoned it.");
         this.#live.delete(newest.id);
         return await marks.update(newest.id);
       case "stop elsewhere": {
         const [first] = await marks.elsewhere();
         if (first === undefined) return;
-        await marks.giveUp(first.rollout);
+        await marks.abandonElsewhere(first.rollout);
         this.#live.delete(first.rollout);
         return;
       }

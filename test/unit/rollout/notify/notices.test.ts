@@ -106,11 +106,11 @@ describe("notices of a rollout", () => {
     const of = {
       slack: { events: ["stopped"] },
       teams: { events: ["done"] },
-      mail: { events: ["unwell"] },
+      mail: { events: ["unhealthy"] },
     } as const;
     const sent = await told([WAITING, unwell, STOPPED], { ...of, webhook: { events: ["waiting"] } });
     expect(sent.map(({ to }) => to).toSorted()).toEqual(["mail", "slack", "webhook"]);
-    expect(JSON.stringify(sent)).toContain("a wave is not well");
+    expect(JSON.stringify(sent)).toContain("a wave is unhealthy");
   });
 
   it("tell nobody of a rollout that found everything as declared", async () => {
@@ -216,9 +216,9 @@ describe("sending", () => {
         summary: "The wave canary is through.",
         source: "tenants.yaml",
         tenants: [],
-        next: [{ why: "Go on:", command: "email-security rollout continue 20261121" }],
+        next: [{ why: "Go on:", command: "email-security rollout resume 20261121" }],
       }),
     );
-    for (const body of bodies) expect(body).toContain("rollout continue 20261121");
+    for (const body of bodies) expect(body).toContain("rollout resume 20261121");
   });
 });

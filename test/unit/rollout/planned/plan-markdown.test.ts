@@ -93,19 +93,19 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
-  test("tells what it is for, whom of the console it takes back what, and what it leaves", () => {
+  test("tells what it is for, whom of the console it reverts what, and what it leaves", () => {
     const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
     const left = ["1 other change that is pending"];
     const tenants = shown.report.tenants.map((tenant, at) =>
       at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, left },
     );
-    const of = { ...shown, report: { ...shown.report, task: "mend-drift" as const, tenants } };
+    const of = { ...shown, report: { ...shown.report, task: "revert-drift" as const, tenants } };
     for (const text of [wholePlanMarkdown(of), wholePlanHtml(of).replace(/<[^>]+>/g, "")]) {
-      expect(text).toContain("it takes back what the console changed, and nothing else");
-      expect(text).toContain("Taken back");
+      expect(text).toContain("it reverts what the console changed, and nothing else");
+      expect(text).toContain("Reverted");
     }
     const text = wholePlanMarkdown(of);
-    expect(text).toContain("### Taken back\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
+    expect(text).toContain("### Reverted\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
     expect(text).toContain("### Stays as it is\n\n- `1 other change that is pending` in `t1` and `t2`\n");
     expect(text).toContain("- `=` `t1` and `t2`: left as it is\n");
     expect(breakoutsIn(text)).toEqual([]);

@@ -134,7 +134,7 @@ test("tells which address is sent whose keys from where, and of those that are a
   );
 });
 
-test("of what nobody attends tells what is taken back and what stays, the same of several tenants once", () => {
+test("of what nobody attends tells what is reverted and what stays, the same of several tenants once", () => {
   const { tenants, ...report } = rollouts.middle.before;
   const told = tenants.map((tenant, index) =>
     index < 8
@@ -146,16 +146,16 @@ test("of what nobody attends tells what is taken back and what stays, the same o
       : tenant,
   );
   const text = overviewText(
-    { ...report, tenants: told, task: "mend-drift" },
+    { ...report, tenants: told, task: "revert-drift" },
     NO_PLAN,
     new RolloutCommands(),
     { width: 200 },
   );
-  expect(text).toContain("it takes back what the console changed, and nothing else");
+  expect(text).toContain("it reverts what the console changed, and nothing else");
   expect(text).toContain("left as they are");
   expect(text).not.toContain("what is declared");
   const names = tenants.slice(0, 5).map(({ name }) => name);
   expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);
-  expect(text).toContain("Taken back\n");
+  expect(text).toContain("Reverted\n");
   expect(commandsIn(text)).toEqual([]);
 });

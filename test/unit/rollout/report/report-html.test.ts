@@ -55,7 +55,7 @@ describe("a rollout's report as a page", () => {
       '3 tenants of wave "early" failed, and 2 may.',
       "✗ 3failed: see why",
       "What to do next",
-      "email-security rollout --resume r-20261121-7f3a",
+      "email-security rollout resume r-20261121-7f3a",
       "Time",
       "6 of 6 through · 5 changed and 1 unchanged · 1 at once · took 51 s · a person says when to go on",
       "✓changed acme-000",

@@ -12,7 +12,7 @@ describe("a rollout's report as Markdown", () => {
       `${ROLLOUT_MARK}\n## Email security rollout of \`tenants.yaml\`\n`,
       '> [!CAUTION]\n> **Stopped.** 3 tenants of wave "early" failed, and 2 may. 92 of 300 tenants hold',
       "✗ **3** failed · ✓ **32** changed · = **60** unchanged · · **205** to do",
-      "```text\nemail-security rollout --resume r-20261121-7f3a\n```",
+      "```text\nemail-security rollout resume r-20261121-7f3a\n```",
       "### Failed (3)\n\n#### ✗ `hooli-020` (wave `early`, `mail-security-0.example`)\n\n- Why: The tenant changed",
       "- What to do: Plan the rollout again.",
       "### Waves\n",

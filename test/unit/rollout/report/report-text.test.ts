@@ -22,7 +22,7 @@ describe("a rollout's report for a terminal", () => {
       "✗ early   39/45  stopped; 3 failed (2 tolerated), 27 changed",
       "· rest   50/249  50 unchanged and 199 to do",
       "What to do next",
-      "    email-security rollout --resume r-20261121-7f3a\n",
+      "    email-security rollout resume r-20261121-7f3a\n",
       "Digest sha256:5d3c0f6a",
     ].map((told) => text.indexOf(told));
     expect(order).not.toContain(-1);

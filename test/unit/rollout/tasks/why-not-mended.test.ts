@@ -12,7 +12,7 @@ deny:
   - { value: gone.example, expires: 2026-01-02 }
 vips: [ceo@acme.example]
 `,
-  "baseline.yaml": "version: 1\nonDrift: mend\ndeny: [{ value: shared.example, comment: INC-7 }]\n",
+  "baseline.yaml": "version: 1\nonDrift: revert\ndeny: [{ value: shared.example, comment: INC-7 }]\n",
 };
 
 const ENTRIES = { "stays.example": "deny", "shared.example": "deny: INC-7" };
@@ -44,11 +44,11 @@ it("nothing, where the files say what the last run declared", () => {
 it("a baseline says it for all that include it, and each of them may say it is only told", () => {
   const own = `${FILES["acme.yaml"]}onDrift: report\n`;
   expect(why({}, { files: { "acme.yaml": own }, isApplied: true })).toBe(
-    "its settings do not say `onDrift: mend`",
+    "its settings do not say `onDrift: revert`",
   );
-  const silent = FILES["baseline.yaml"].replace("onDrift: mend\n", "");
+  const silent = FILES["baseline.yaml"].replace("onDrift: revert\n", "");
   expect(why({}, { files: { "baseline.yaml": silent }, isApplied: true })).toBe(
-    "its settings do not say `onDrift: mend`",
+    "its settings do not say `onDrift: revert`",
   );
   expect(mendsDrift({})).toBe(false);
 });
