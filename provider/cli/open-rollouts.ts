@@ -8,7 +8,7 @@ import { type JournalOptions, journalPlace, journalToRead, refuseMissing } from 
 import { TARGETS_FILE } from "./tenant-options";
 
 /** What the journal is to all verbs of rollouts. */
-export const JOURNAL = "the journal: a SQLite file, or postgres://… for many machines";
+export const JOURNAL = "Use this rollout journal: a SQLite file, or postgres://… for many machines";
 
 /** The formats of a rollout's plan and report. */
 export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;

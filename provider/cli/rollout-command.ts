@@ -94,26 +94,26 @@ export function rolloutCommand(): Command {
   const command = new Command("rollout")
     // What stands after a verb is the verb's: it has options of the same names.
     .enablePositionalOptions()
-    .description("plan a change for all tenants, and apply it in waves that stop by themselves")
-    .argument("[file]", "the targets file", TARGETS_FILE)
-    .option("--yes", "apply it; without it, the plan is only shown")
-    .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
+    .description("Plan a change for all tenants, and apply it in waves that stop by themselves")
+    .argument("[file]", "The targets file", TARGETS_FILE)
+    .option("--yes", "Apply the plan; without it, only show it")
+    .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
     .addOption(failOnOption())
     .addOption(todayOption())
     .addOption(
       new Option(
         "--evidence <whose>",
-        "whose mail the Markdown and HTML of a plan tell: of 5 tenants (sample, the default), of each that changes, of none",
+        "Show mail evidence in the Markdown and HTML of a plan: of 5 tenants (sample, the default), of each that changes, of none",
       ).choices(EVIDENCE),
     )
-    .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
+    .option("--always-run-engine", "Run the engine for every tenant, even without changes")
     .option(
       "--only-expired",
-      "remove what has expired, and nothing else: other changes, of files and console, stay pending; a job that nobody attends gives --yes too",
+      "Remove expired entries and nothing else; other changes stay pending. In an unattended job, add --yes",
     )
     .option(
       "--revert-drift",
-      "revert what the console changed, and nothing else, in the tenants whose settings say `onDrift: revert` and hold no change that was not rolled out; a job gives --yes too",
+      "Revert console changes and nothing else, in tenants with `onDrift: revert` and no change waiting in their files. In an unattended job, add --yes",
     )
     .action(verb(rollout));
   withRunOptions(withSelection(command));
@@ -121,9 +121,9 @@ export function rolloutCommand(): Command {
     withHelp(
       withRunOptions(new Command("resume"))
         .description(
-          "resume a rollout: let it pass the gate where it waits, or finish one that was interrupted, stopped or left failed tenants",
+          "Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants",
         )
-        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that can be resumed)")
+        .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
         .action(verb(resume)),
       {
         examples: [
@@ -140,9 +140,9 @@ export function rolloutCommand(): Command {
   command.addCommand(
     withHelp(
       withOutputs(withJournal(new Command("status"), JOURNAL), ROLLOUT_FORMATS)
-        .description("show how far a rollout is, and what became of each tenant")
-        .argument("[id]", "the rollout, or the beginning of its id (default: the newest)")
-        .option("--list", "list all rollouts, a line each")
+        .description("Show the progress of a rollout, and the outcome of each tenant")
+        .argument("[id]", "The rollout, or the beginning of its id (default: the newest)")
+        .option("--list", "List all rollouts, a line each")
         .action(verb(status)),
       {
         examples: [
@@ -162,18 +162,18 @@ export function rolloutCommand(): Command {
     withHelp(
       withRunOptions(withSelection(new Command("rollback")))
         .description(
-          "roll a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
+          "Roll back a rollout: return each tenant to what it held before, in the order of the waves, without waiting",
         )
         .argument(
           "[id]",
-          "the rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
+          "The rollout, or the beginning of its id (default: the newest that began a tenant, without those of --only-expired and --revert-drift; refused once it is rolled back)",
         )
         .option(
           "--to <revision>",
-          "to the files of this revision of git instead, and with all that the waves wait for",
+          "Return to the files of this git revision instead, with all waits of the waves",
         )
-        .option("--yes", "apply it; without it, the plan is only shown")
-        .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
+        .option("--yes", "Apply the plan; without it, only show it")
+        .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
         .addOption(failOnOption())
         .action(verb(rollback)),
       {
@@ -190,9 +190,9 @@ export function rolloutCommand(): Command {
     withHelp(
       withJournal(new Command("stop"), JOURNAL)
         .description(
-          "stop a rollout that is under way: it begins no more tenants and finishes those that it began; `resume` goes on with it, `abandon` ends it for good",
+          "Stop a running rollout: finish the tenants under way and begin no more. `resume` continues it, `abandon` ends it for good",
         )
-        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is under way)")
+        .argument("[id]", "The rollout, or the beginning of its id (default: the newest that is running)")
         .action(verb(stop)),
       {
         examples: [
@@ -207,11 +207,11 @@ export function rolloutCommand(): Command {
     withHelp(
       withJournal(new Command("abandon"), JOURNAL)
         .description(
-          "abandon a rollout that waits, was stopped or was interrupted: it is never finished, and keeps no other rollout from its tenants; what it did stays",
+          "Abandon a rollout that waits, was stopped or was interrupted: it is never finished, and blocks no other rollout. Its changes stay",
         )
         .argument(
           "[id]",
-          "the rollout, or the beginning of its id (default: the newest that is not finished)",
+          "The rollout, or the beginning of its id (default: the newest that is not finished)",
         )
         .action(verb(abandon)),
       {
@@ -240,15 +240,15 @@ export function rolloutCommand(): Command {
 
 function withRunOptions(command: Command): Command {
   return withOutputs(withJournal(command, JOURNAL), ROLLOUT_FORMATS)
-    .option("--until <wave>", "wait for a person after this wave")
-    .option("--any-time", "also in the hours that a wave's `not` leaves out")
-    .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
+    .option("--until <wave>", "Wait for a person after this wave")
+    .option("--any-time", "Run also in the hours that a wave's `not` excludes")
+    .option("--max-concurrent <number>", "Change this many tenants at once, in each wave", wholeNumber)
     .option(
       "--lock-wait <seconds>",
-      "how long to wait for a stack that another run of Pulumi holds (default: 600)",
+      "Wait this long for a stack that another Pulumi run has locked (default: 600)",
       wholeNumber,
     )
-    .option("--events", "print a line of JSON for each thing that happens");
+    .option("--events", "Print each event as a line of JSON");
 }
 
 /** Reads where the options say that the plan or the report goes. */

@@ -31,14 +31,11 @@ export function historyCommands(): readonly Command[] {
   return [
     withHelp(
       withOutputs(withJournal(new Command("history"), JOURNAL), HISTORY_FORMATS)
-        .description("tell which rollouts were: who, when, of which commit, what they changed")
-        .option(
-          "--tenant <name>",
-          "only those that changed this tenant, or tried to, and what they changed there",
-        )
-        .option("--since <date>", "only those that began on this day (UTC) or later", date)
-        .option("--before <date>", "only those that began before this day (UTC)", date)
-        .option("--limit <number>", "how many, the newest first", wholeNumber, 20)
+        .description("List past rollouts: who, when, of which commit, and their changes")
+        .option("--tenant <name>", "List only rollouts of this tenant, with their changes there")
+        .option("--since <date>", "List only rollouts that began on this day (UTC) or later", date)
+        .option("--before <date>", "List only rollouts that began before this day (UTC)", date)
+        .option("--limit <number>", "List this many, newest first", wholeNumber, 20)
         .action(verb(history)),
       {
         examples: [
@@ -53,10 +50,12 @@ export function historyCommands(): readonly Command[] {
     ),
     withHelp(
       withOutputs(withJournal(new Command("show"), JOURNAL), RECORD_FORMATS)
-        .description("show a rollout's whole record: its report, who began it and went on, and every change")
-        .argument("<id>", "the rollout, or the beginning of its id")
-        .option("--tenant <name>", "the changes of this tenant alone")
-        .option("--all", "print every change; without it, the 20 of the most tenants")
+        .description(
+          "Show the whole record of a rollout: its report, who began and resumed it, and every change",
+        )
+        .argument("<id>", "The rollout, or the beginning of its id")
+        .option("--tenant <name>", "Show the changes of this tenant only")
+        .option("--all", "Print every change; without it, the 20 of the most tenants")
         .action(verb(show)),
       {
         examples: [
@@ -72,11 +71,11 @@ export function historyCommands(): readonly Command[] {
     withHelp(
       withOutputs(withJournal(new Command("diff"), JOURNAL), RECORD_FORMATS)
         .description(
-          "compare what two rollouts declared, tenant by tenant, by the files that they were planned with",
+          "Compare what two rollouts declared, tenant by tenant, by the files that they were planned with",
         )
-        .argument("<from>", "the one, or the beginning of its id")
-        .argument("<to>", "the other: what it declares and the one did not is an addition")
-        .option("--all", "print every difference; without it, the 20 of the most tenants")
+        .argument("<from>", "The first rollout, or the beginning of its id")
+        .argument("<to>", "The second rollout; what only this one declares is an addition")
+        .option("--all", "Print every difference; without it, the 20 of the most tenants")
         .action(verb(diff)),
       {
         examples: [

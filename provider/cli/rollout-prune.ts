@@ -18,10 +18,10 @@ export function pruneCommand(): Command {
   return withHelp(
     withJournal(new Command("prune"), JOURNAL)
       .description(
-        "take the files, whole plans and tenants' steps of old rollouts out of the journal; who changed what, when and why stays",
+        "Remove files, whole plans and tenants' steps of old rollouts from the journal; keep who changed what, when and why",
       )
-      .requiredOption("--older-than <days>", "those that ended so long ago: 180d", days)
-      .option("--yes", "do it; without it, it is only told")
+      .requiredOption("--older-than <days>", "Remove from rollouts that ended this long ago: 180d", days)
+      .option("--yes", "Apply it; without it, only list what would go")
       .action(verb(prune)),
     {
       examples: [

@@ -22,12 +22,10 @@ interface SkipOptions extends JournalOptions {
 export function skipCommand(): Command {
   return withHelp(
     withJournal(new Command("skip"), JOURNAL)
-      .description(
-        "have all rollouts go on without tenants until `unskip`; without a name, list who is skipped",
-      )
-      .argument("[tenants...]", "the tenants; * stands for any characters")
-      .option("--reason <text>", "why; every plan, run and status tells it")
-      .option("--targets <file>", "the targets file", TARGETS_FILE)
+      .description("Skip tenants in all rollouts until `unskip`; without a name, list skipped tenants")
+      .argument("[tenants...]", "The tenants; * stands for any characters")
+      .option("--reason <text>", "Give the reason, which every plan, run and status shows")
+      .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
       .action(verb(skipVerb)),
     {
       examples: [
@@ -43,9 +41,9 @@ export function skipCommand(): Command {
 export function unskipCommand(): Command {
   return withHelp(
     withJournal(new Command("unskip"), JOURNAL)
-      .description("have rollouts change tenants again that they skip, from the next run on")
-      .argument("<tenants...>", "the tenants; * stands for any characters")
-      .option("--targets <file>", "the targets file", TARGETS_FILE)
+      .description("Include skipped tenants in rollouts again, from the next run on")
+      .argument("<tenants...>", "The tenants; * stands for any characters")
+      .option("--targets <file>", "Read the tenants from this file", TARGETS_FILE)
       .action(verb(unskipVerb)),
     {
       examples: [
