@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { place, standing, subject } from "../plan/render/plan-schema";
+import { place, standing, subject } from "../plan/plan-schema";
 import type { IsSame } from "../settings/is-same";
 import { printableJson } from "../settings/text";
 import { DRIFT_FORMAT, type Drift } from "./drift";

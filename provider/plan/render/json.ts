@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { printableJson, quote } from "../../settings/text";
-import { PLAN_FORMAT, type Plan } from "../plan";
-import { planSchema } from "./plan-schema";
+import { PLAN_FORMAT, type Plan, planSchema } from "../plan-schema";
 
 /**
  * A plan as JSON (format {@link PLAN_FORMAT}, which {@link planJsonSchema} describes), ended by a line end. It reads back as
@@ -28,7 +27,7 @@ export function parsePlan(text: string, from: string): Plan {
     });
   }
   const parsed = planSchema.safeParse(value);
-  if (parsed.success) return parsed.data as Plan;
+  if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const at = issue?.path.map(String).join(".") ?? "";
   throw new ConfigurationError(

@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { planSchema } from "../../../../provider/plan/plan-schema";
 import { planJson, planJsonSchema } from "../../../../provider/plan/render/json";
-import { planSchema } from "../../../../provider/plan/render/plan-schema";
 import { commandsIn } from "../../../support/hostile-text";
 import * as plans from "../../../support/plans";
 
