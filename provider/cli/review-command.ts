@@ -60,7 +60,7 @@ export function reviewCommand(): Command {
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../files/read-settings.js");
   const { reviewOf } = await import("../gitops/review.js");
-  const { REVIEW_FORMAT } = await import("../gitops/review/worklist.js");
+  const { REVIEW_FORMAT } = await import("../gitops/review/review-schema.js");
   const outputs = outputsOf(options);
   const file = given ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
@@ -91,7 +91,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
 }
 
-type TextOf = (report: import("../gitops/review/worklist.js").ReviewReport) => string;
+type TextOf = (report: import("../gitops/review/review-schema.js").ReviewReport) => string;
 
 /** Where it is written, and how it is made. */
 function outputsOf({
