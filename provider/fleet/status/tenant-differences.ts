@@ -1,5 +1,6 @@
 import type { Settings } from "../../files/settings";
-import { type DriftItem, driftOf } from "../../gitops/drift";
+import { driftOf } from "../../gitops/drift";
+import type { DriftItem } from "../../gitops/drift-schema";
 import type { KnownLists } from "../../plan/desired";
 import { isSameThere, leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
