@@ -7,7 +7,7 @@ import { runOf, type SiteRun } from "../../provider/fleet/site/runs";
 import type { SiteData } from "../../provider/fleet/site/site-data";
 import { type SiteFile, siteFiles } from "../../provider/fleet/site/site-files";
 import { openSite, writeSite } from "../../provider/fleet/site/write-site";
-import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/fleet-status";
+import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutsTold } from "../../provider/rollout/journal/rollouts-told";
 import { evidenceBaseOf } from "./evidence-base";
 

@@ -11,7 +11,7 @@ import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
-import type { FleetDifference } from "./fleet-status";
+import type { FleetDifference } from "./status-schema";
 
 /** How a tenant differs from its files, by whose doing. */
 export interface TenantDifferences {
