@@ -20,7 +20,8 @@ export const place = z
   .readonly()
   .meta({ id: "Place", description: "Where something stands in a file." });
 
-const kind = z.enum(["entry", "vip"]);
+export const kind = z.enum(["entry", "vip"]);
+export const sign = z.enum(["add", "change", "remove"]);
 
 const finding = z
   .strictObject({
@@ -111,7 +112,7 @@ export type Recipient = Evidence["recipients"][number];
 const change = z
   .strictObject({
     ...subject,
-    sign: z.enum(["add", "change", "remove"]),
+    sign,
     before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
     after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
     why: text(

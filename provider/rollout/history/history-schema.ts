@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { IsSame } from "../../settings/is-same";
 import { printableJson } from "../../settings/text";
-import { counts, reportSchema, rolloutState, task, tenantState } from "../report/report-schema";
+import { counts, reportSchema, rolloutState, task, tenantState } from "../report/rollout-report";
 import { DIFFERENCE_FORMAT, type RolloutDifference } from "./difference";
 import { HISTORY_FORMAT, type RolloutHistory } from "./history";
 import { SHOWN_FORMAT, type ShownRollout } from "./shown";

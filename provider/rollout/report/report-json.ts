@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { printableJson } from "../../settings/text";
-import { reportSchema } from "./report-schema";
-import { REPORT_FORMAT, type RolloutReport } from "./rollout-report";
+import { REPORT_FORMAT, type RolloutReport, reportSchema } from "./rollout-report";
 
 /**
  * A report as JSON (format {@link REPORT_FORMAT}, which {@link reportJsonSchema} describes), ended by a line end. It reads

@@ -2,7 +2,7 @@ import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { reportJson, reportJsonSchema } from "../../../../provider/rollout/report/report-json";
-import { reportSchema } from "../../../../provider/rollout/report/report-schema";
+import { reportSchema } from "../../../../provider/rollout/report/rollout-report";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
