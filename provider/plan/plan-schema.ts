@@ -109,7 +109,7 @@ export type Evidence = z.infer<typeof evidence>;
 export type Count = Evidence["verdicts"][number];
 export type Recipient = Evidence["recipients"][number];
 
-const change = z
+export const change = z
   .strictObject({
     ...subject,
     sign,

@@ -3,7 +3,7 @@ import { counted, given, join, minute, number, say, sentence, type Words } from 
 import { printable } from "../../settings/text";
 import { between, duration } from "../report/duration";
 import { listOf, plannedText, SIGNS, TENANT_STATES, taskWords } from "../report/told-rollout";
-import type { PastRollout, RolloutHistory } from "./history";
+import type { PastRollout, RolloutHistory } from "./history-schema";
 
 /** How a history is shown on a terminal. */
 export interface HistoryTextOptions {
