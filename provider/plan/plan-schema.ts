@@ -78,20 +78,20 @@ const recipients = z
   .readonly()
   .describe("VIPs first, then by count; at most 10.");
 
-const to = {
+const targets = {
   recipients,
   recipientCount: count("How many mailboxes in all."),
   vipCount: count("How many of them are VIPs'."),
 };
 
-const evidence = z
+export const evidence = z
   .strictObject({
     applies: z.boolean().describe("Whether anything can be said of this kind of value."),
     threats: count("Threats in the window."),
     verdicts: counts.describe("The most frequent first."),
     actions: counts,
     last: text("When the last one was detected.").exactOptional(),
-    ...to,
+    ...targets,
     reports: count("What users reported of it."),
     reportVerdicts: counts,
     lastReport: z.string().exactOptional(),
@@ -176,7 +176,7 @@ const backtest = z
             key: z.string(),
             letThrough: count("Threats that were stopped and would have come through."),
             verdicts: counts,
-            ...to,
+            ...targets,
             examples: z
               .array(example)
               .readonly()
@@ -193,7 +193,7 @@ const backtest = z
             key: z.string(),
             matched: count("Threats that came under it."),
             stopped: count("Of these, those that had reached a mailbox and stayed."),
-            ...to,
+            ...targets,
           })
           .readonly(),
       )
@@ -215,6 +215,38 @@ export type Backtest = z.infer<typeof backtest>;
 export type BacktestAllow = Backtest["allows"][number];
 export type BacktestExample = BacktestAllow["examples"][number];
 export type BacktestDeny = Backtest["denies"][number];
+
+export const evidenceSummary = z
+  .strictObject({
+    days: count("The look-back window in days."),
+    threats: count("Threats that were looked at."),
+    reports: count("Reports that were looked at."),
+    from: text(
+      "From when on it is complete (UTC): later than the window's start where a bound cut it off.",
+    ).exactOptional(),
+    until: text("Until when (UTC)."),
+    complete: z.boolean().describe("Whether it is all that the window holds."),
+    missing: z
+      .array(z.string())
+      .readonly()
+      .describe("Why something is missing, a sentence each: no permission, a timeout, a bound."),
+  })
+  .readonly();
+
+export type EvidenceSummary = z.infer<typeof evidenceSummary>;
+
+/** Not in a plan: what `why` shows of the evidence for one entry or VIP. */
+export const withoutEntry = z
+  .strictObject({
+    decided: count("Threats that the entry decides."),
+    otherwise: count("Of a deny, what another entry would let through; of an allow, stop."),
+    notKnown: count("What no other entry decides, so that only the service would judge it."),
+    ...targets,
+  })
+  .readonly()
+  .describe("What would have become of the threats without the entry, by estimate, as in a backtest.");
+
+export type WithoutEntry = z.infer<typeof withoutEntry>;
 
 /** What `plan --json` writes, and what is read back. All times are ISO 8601 in UTC. */
 export const planSchema = z
@@ -290,22 +322,7 @@ export const planSchema = z
         unmanaged: count("At the tenant, and not declared."),
       })
       .readonly(),
-    evidence: z
-      .strictObject({
-        days: count("The look-back window in days."),
-        threats: count("Threats that were looked at."),
-        reports: count("Reports that were looked at."),
-        from: text(
-          "From when on it is complete (UTC): later than the window's start where a bound cut it off.",
-        ).exactOptional(),
-        until: text("Until when (UTC)."),
-        complete: z.boolean().describe("Whether it is all that the window holds."),
-        missing: z
-          .array(z.string())
-          .readonly()
-          .describe("Why something is missing, a sentence each: no permission, a timeout, a bound."),
-      })
-      .readonly(),
+    evidence: evidenceSummary.describe("What the evidence rests on."),
     backtest: backtest.exactOptional(),
   })
   .readonly();
@@ -316,4 +333,3 @@ export type PlanSource = Plan["source"];
 export type Guard = Plan["guards"][number];
 export type Unmanaged = Plan["unmanaged"][number];
 export type Expired = Plan["expired"][number];
-export type EvidenceSummary = Plan["evidence"];

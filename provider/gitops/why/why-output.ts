@@ -1,8 +1,8 @@
 import { markdownWords } from "../../plan/render/markdown-text";
 import { Paper } from "../../plan/render/paper";
 import { printableJson } from "../../settings/text";
-import type { WhyStory } from "./story";
 import { whyReport } from "./why-report";
+import type { WhyStory } from "./why-schema";
 
 /** A story for a terminal. Nothing from outside does anything in it. */
 export function whyText(
