@@ -654,7 +654,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
     const { json, markdown, html } = options;
     writeReportFiles(report, withoutUndefined({ markdown, html, json: json === true ? undefined : json }));
     if (json === true) {
-      const { reportJson } = await import("../rollout/report/report-json.js");
+      const { reportJson } = await import("../rollout/report/rollout-report.js");
       process.stdout.write(reportJson(report));
     } else process.stdout.write(printedReport(report));
     const told = new Set((report.skipped ?? []).map(({ name }) => name));

@@ -1,28 +1,10 @@
 import { z } from "zod";
 import { place, standing, subject } from "../plan/plan-schema";
 import { count, text } from "../settings/json-fields";
-import { printableJson } from "../settings/text";
+import { formatJson } from "../settings/text";
 
 /** The version of the format of drift. */
 export const DRIFT_FORMAT = 1;
-
-/**
- * Drift as JSON (format {@link DRIFT_FORMAT}, which {@link driftJsonSchema} describes), ended by a line end. It reads back as it
- * was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function driftJson(drift: Drift): string {
-  return `${printableJson(JSON.stringify(drift, undefined, 2))}\n`;
-}
-
-/** The JSON Schema (draft 2020-12) of drift as JSON. */
-export function driftJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:drift:${DRIFT_FORMAT}`,
-    title: "Email security drift",
-    description: "How a tenant differs from its settings files, as `email-security drift --json` writes it.",
-    ...(z.toJSONSchema(driftSchema) as Record<string, unknown>),
-  };
-}
 
 const { unicode: _unicode, ...named } = subject;
 
@@ -65,6 +47,12 @@ export const driftSchema = z
     items: z.array(item).readonly().describe("In the order of what, then of keys."),
     unchanged: count("How many entries and VIPs are as declared."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security drift",
+    description: "How a tenant differs from its settings files, as `email-security drift` writes it as JSON.",
+  });
 
 export type Drift = z.infer<typeof driftSchema>;
+
+export const driftJson = formatJson<Drift>;

@@ -325,7 +325,12 @@ export const planSchema = z
     evidence: evidenceSummary.describe("What the evidence rests on."),
     backtest: backtest.exactOptional(),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security plan",
+    description:
+      "What a run would do to a tenant, and what is known of it, as `email-security plan` writes it as JSON.",
+  });
 
 export type Plan = z.infer<typeof planSchema>;
 export type PlanTenant = Plan["tenant"];

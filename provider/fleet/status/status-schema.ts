@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { count, text } from "../../settings/json-fields";
-import { printableJson } from "../../settings/text";
+import { formatJson } from "../../settings/text";
 
 /** The version of the format of a fleet's status. */
 export const FLEET_STATUS_FORMAT = 1;
@@ -16,25 +16,6 @@ export const STANDINGS = [
   "behind",
   "in-step",
 ] as const;
-
-/**
- * A fleet's status as JSON (format {@link FLEET_STATUS_FORMAT}, which {@link statusJsonSchema} describes), ended by a line end. It
- * reads back as it was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function statusJson(status: FleetStatus): string {
-  return `${printableJson(JSON.stringify(status, null, 2))}\n`;
-}
-
-/** The JSON Schema (draft 2020-12) of a fleet's status as JSON. */
-export function statusJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:fleet-status:${FLEET_STATUS_FORMAT}`,
-    title: "Email security fleet status",
-    description:
-      "How the tenants of a targets file stand, as `email-security fleet status --json` writes it.",
-    ...(z.toJSONSchema(statusSchema) as Record<string, unknown>),
-  };
-}
 
 const names = z.array(z.string()).readonly().describe("The names of the tenants whose files have it.");
 const list = z.enum(["allow", "deny", "vip"]);
@@ -215,6 +196,13 @@ export const statusSchema = z
       ),
     isComplete: z.boolean().describe("Whether all tenants were read."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security fleet status",
+    description:
+      "How the tenants of a targets file stand, as `email-security fleet status` writes it as JSON.",
+  });
 
 export type FleetStatus = z.infer<typeof statusSchema>;
+
+export const statusJson = formatJson<FleetStatus>;

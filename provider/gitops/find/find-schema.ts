@@ -1,28 +1,9 @@
 import { z } from "zod";
 import { count, text } from "../../settings/json-fields";
-import { printableJson } from "../../settings/text";
+import { formatJson } from "../../settings/text";
 
 /** The version of the format of what was found. */
 export const FIND_FORMAT = "1";
-
-/**
- * What was found as JSON (format {@link FIND_FORMAT}, which {@link findJsonSchema} describes), ended by a line end. It reads back
- * as it was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function findJson(report: FindReport): string {
-  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
-}
-
-/** The JSON Schema (draft 2020-12) of what was found as JSON. */
-export function findJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:find:${FIND_FORMAT}`,
-    title: "Email security find",
-    description:
-      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find --json` prints it.",
-    ...(z.toJSONSchema(findSchema) as Record<string, unknown>),
-  };
-}
 
 const lineShape = { file: text("As it was named."), line: z.int().min(1) };
 const line = z.strictObject(lineShape).readonly();
@@ -180,9 +161,16 @@ export const findSchema = z
       .describe("In the order of the targets file."),
     isComplete: z.boolean().describe("Whether all was read: what is not found is nowhere then."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security find",
+    description:
+      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find` writes it as JSON.",
+  });
 
 export type FindReport = z.infer<typeof findSchema>;
 export type Wanted = FindReport["wanted"][number];
 export type TenantFound = FindReport["tenants"][number];
 export type Unread = TenantFound["unread"][number];
+
+export const findJson = formatJson<FindReport>;

@@ -1,30 +1,11 @@
 import { z } from "zod";
 import { place } from "../../plan/plan-schema";
 import { text } from "../../settings/json-fields";
-import { printableJson } from "../../settings/text";
+import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
 
 /** The version of the format of a review. */
 export const REVIEW_FORMAT = 1;
-
-/**
- * A review as JSON (format {@link REVIEW_FORMAT}, which {@link reviewJsonSchema} describes), ended by a line end. It reads back as it
- * was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function reviewJson(report: ReviewReport): string {
-  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
-}
-
-/** The JSON Schema (draft 2020-12) of a review as JSON. */
-export function reviewJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:review:${REVIEW_FORMAT}`,
-    title: "Email security review",
-    description:
-      "What of a tenant's settings should be looked at, as `email-security review --json` writes it.",
-    ...(z.toJSONSchema(reviewSchema) as Record<string, unknown>),
-  };
-}
 
 const item = z
   .strictObject({
@@ -79,6 +60,13 @@ export const reviewSchema = z
       .readonly()
       .describe("What nobody was asked, or nobody tells: a printable sentence each."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security review",
+    description:
+      "What of a tenant's settings should be looked at, as `email-security review` writes it as JSON.",
+  });
 
 export type ReviewReport = z.infer<typeof reviewSchema>;
+
+export const reviewJson = formatJson<ReviewReport>;

@@ -222,16 +222,10 @@ export const whySchema = z
       .exactOptional(),
     missing: z.array(z.string()).readonly().describe("What could not be asked or told, a sentence each."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security story of a value",
+    description: "All that is known of one entry or VIP, as `email-security why` writes it as JSON.",
+  });
 
 export type WhyStory = z.infer<typeof whySchema>;
-
-/** The JSON Schema (draft 2020-12) of a story as JSON. */
-export function whyJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:why:${WHY_FORMAT}`,
-    title: "Email security story of a value",
-    description: "All that is known of one entry or VIP, as `email-security why --json` writes it.",
-    ...(z.toJSONSchema(whySchema) as Record<string, unknown>),
-  };
-}

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { kind, change as planChange, sign } from "../../plan/plan-schema";
 import { count, text, time } from "../../settings/json-fields";
-import { printableJson } from "../../settings/text";
+import { formatJson } from "../../settings/text";
 import {
   counts,
   planned,
@@ -20,49 +20,6 @@ export const SHOWN_FORMAT = 1;
 
 /** The version of the format of a difference. */
 export const DIFFERENCE_FORMAT = 1;
-
-/** A history, a rollout as it is shown, or a difference as JSON. Printed, nothing from outside does anything in it. */
-export function historyJson(value: RolloutHistory | ShownRollout | RolloutDifference): string {
-  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
-}
-
-/** The JSON Schemas (draft 2020-12) of what `rollout history`, `show` and `diff` print, by the name of their file. */
-export function historySchemas(): Readonly<Record<string, Record<string, unknown>>> {
-  return {
-    "rollout-history.schema.json": jsonSchema(
-      `rollout-history:${HISTORY_FORMAT}`,
-      "Email security rollouts that were",
-      "Which rollouts were, as `email-security rollout history --json` prints it.",
-      historySchema,
-    ),
-    "rollout-show.schema.json": jsonSchema(
-      `rollout-show:${SHOWN_FORMAT}`,
-      "Email security rollout, all that is known of it",
-      "A rollout's whole record, as `email-security rollout show --json` prints it.",
-      shownSchema,
-    ),
-    "rollout-diff.schema.json": jsonSchema(
-      `rollout-diff:${DIFFERENCE_FORMAT}`,
-      "Email security difference of two rollouts",
-      "What two rollouts declared differently, as `email-security rollout diff --json` prints it.",
-      differenceSchema,
-    ),
-  };
-}
-
-function jsonSchema(
-  name: string,
-  title: string,
-  description: string,
-  of: z.ZodType,
-): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:${name}`,
-    title,
-    description,
-    ...(z.toJSONSchema(of) as Record<string, unknown>),
-  };
-}
 
 const isChanged = z
   .literal(true)
@@ -116,7 +73,11 @@ export const historySchema = z
     rollouts: z.array(past).readonly().describe("The newest first."),
     older: count("How many more there are, that --limit leaves out."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security rollouts that were",
+    description: "Which rollouts were, as `email-security rollout history` writes it as JSON.",
+  });
 
 export type RolloutHistory = z.infer<typeof historySchema>;
 
@@ -193,7 +154,11 @@ export const shownSchema = z
       .readonly()
       .describe("In the order of the report."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security rollout, all that is known of it",
+    description: "A rollout's whole record, as `email-security rollout show` writes it as JSON.",
+  });
 
 export type ShownRollout = z.infer<typeof shownSchema>;
 export type Happened = ShownRollout["happened"][number];
@@ -262,9 +227,16 @@ export const differenceSchema = z
       .describe("Tenants that differ, in the order of the second's waves; then those of the first alone."),
     same: count("How many tenants of both declare the same."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security difference of two rollouts",
+    description:
+      "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
+  });
 
 export type RolloutDifference = z.infer<typeof differenceSchema>;
 export type TenantDifference = RolloutDifference["tenants"][number];
 export type DeclaredChange = TenantDifference["changes"][number];
 export type DeclaredAs = z.infer<typeof declaredAs>;
+
+export const historyJson = formatJson<RolloutHistory | ShownRollout | RolloutDifference>;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { kind, sign } from "../../plan/plan-schema";
 import { count, text, time } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
 import { TASKS } from "../tasks/task";
 
 /** The version of the format of a report. */
@@ -242,8 +243,15 @@ export const reportSchema = z
     waves: z.array(wave).readonly(),
     tenants: z.array(tenant).readonly().describe("In the order of waves, and in each, of its tenants."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security rollout",
+    description:
+      "What a rollout did, tenant by tenant, as `email-security rollout status` writes it as JSON.",
+  });
 
 export type RolloutReport = z.infer<typeof reportSchema>;
 export type SkippedReport = NonNullable<RolloutReport["skipped"]>[number];
 export type Advice = RolloutReport["advice"][number];
+
+export const reportJson = formatJson<RolloutReport>;
