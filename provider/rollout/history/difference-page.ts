@@ -1,5 +1,6 @@
+import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
-import { SIGNS, TENANT_STATES } from "../report/told-rollout";
+import { TENANT_STATES } from "../report/told-rollout";
 import { namesWords, sharedLines, whatWords } from "./change-words";
 import { FIELDS } from "./difference";
 import type { DeclaredAs, DeclaredChange, RolloutDifference, TenantDifference } from "./history-schema";

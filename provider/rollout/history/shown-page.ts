@@ -1,5 +1,5 @@
+import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, minute, say, sentence, type Words } from "../../plan/render/words";
-import { SIGNS } from "../report/told-rollout";
 import { sharedLines, whatWords } from "./change-words";
 import type { Happened, KeptChange, ShownRollout, ShownTenant } from "./history-schema";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
