@@ -54,7 +54,7 @@ export interface Report {
 export type Mood = "refused" | Alarm | "nothing";
 
 export interface Tally {
-  readonly sign: "+" | "~" | "-" | "";
+  readonly sign: string;
   readonly word: string;
   readonly count: number;
 }

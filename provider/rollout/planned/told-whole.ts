@@ -1,5 +1,5 @@
 import { changeTransition, FAIL_ON_GUARD } from "../../plan/plan";
-import { type Card, type Mood, moodOf, verdictOf } from "../../plan/render/report";
+import { type Card, type Mood, moodOf, type Tally, verdictOf } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { cutByDanger } from "../../settings/danger";
 import type { PlannedRollout } from "../plan-rollout";
@@ -24,7 +24,7 @@ export interface ToldWhole {
   readonly verdict: string;
   readonly headline: Words;
   /** How many tenants, and how many changes in them, by sign. */
-  readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
+  readonly tallies: readonly Tally[];
   /** Whose mail was asked, and what of it is missing. */
   readonly mail: Words;
   readonly missing: readonly Words[];
