@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { repositoryOf } from "../files/repository";
-import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
+import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
@@ -23,7 +23,7 @@ export function suggestCommand(): Command {
       .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
       .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
       .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
+      .addOption(new Option("--only <kind...>", "only these kinds").choices(SUGGESTION_KINDS))
       .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
       .option("--write", "write the suggestions into the files")
       .option(
@@ -48,15 +48,6 @@ export function suggestCommand(): Command {
     },
   );
 }
-
-const KINDS: readonly SuggestionKind[] = [
-  "vip",
-  "deny",
-  "malicious-allow",
-  "expiring-allow",
-  "unused-allow",
-  "shadowed",
-];
 
 const TITLES: Readonly<Record<SuggestionKind, string>> = {
   vip: "Targeted people who are no VIPs",
@@ -84,7 +75,9 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   using locks = found.locks;
   const { suggestions: all, summary, settings } = found;
   // More than a person looks through in one pull request.
-  const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
+  const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
+    all.filter((one) => one.kind === kind).slice(0, options.most),
+  );
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readerFrom(file));
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
@@ -129,7 +122,7 @@ function report(
   summary: EvidenceSummary,
 ): string {
   const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
-  const sections = KINDS.flatMap((kind) => {
+  const sections = SUGGESTION_KINDS.flatMap((kind) => {
     const some = suggestions.filter((one) => one.kind === kind);
     if (some.length === 0) return [];
     const inAll = all.filter((one) => one.kind === kind).length;

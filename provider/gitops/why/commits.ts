@@ -44,6 +44,9 @@ export function trailersOf(message: string): Trailers {
   };
 }
 
+/** Lists changed files by the ids of their texts, whatever the configuration of git says. */
+const RAW = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
 /** All commits that changed a file whose name is that of a settings file, newest first. */
 export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
   const told = await git.text(
@@ -51,12 +54,7 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
     "--date-order",
     "--full-history",
     "-c",
-    "--raw",
-    "-z",
-    "--no-abbrev",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
+    ...RAW,
     "--no-follow",
     "--no-show-signature",
     "--no-color",
@@ -93,12 +91,7 @@ export async function mergedFiles(
     "--stdin",
     "--always",
     "-r",
-    "--raw",
-    "-z",
-    "--no-abbrev",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
+    ...RAW,
     "--",
     ...[...paths].map((path) => `:(top,literal)${path}`),
   );
