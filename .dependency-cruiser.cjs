@@ -27,7 +27,6 @@ const oneWay = line.slice(1).map((room, index) => ({
 const withOptional = `^provider/rollout/(${[
   "journal/postgres-(connection|database|hold|session)",
   "lanes/(leases|pg-boss|pg-boss-lane|work-on-pg-boss)",
-  "telemetry/rollout-(metrics|telemetry|trace)",
 ].join("|")})[.]ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
@@ -116,7 +115,7 @@ module.exports = {
       comment: "Whoever does without them would else find out in the midst of something",
       severity: "error",
       from: { path: "^provider/", pathNot: withOptional },
-      to: { path: "node_modules/(pg|pg-boss|@opentelemetry)/", dependencyTypesNot: ["type-only"] },
+      to: { path: "node_modules/(pg|pg-boss)/", dependencyTypesNot: ["type-only"] },
     },
     {
       name: "optional-packages-are-loaded-when-asked-for",

@@ -7,14 +7,14 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { styleText } from "node:util";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { requireEngine } from "pulumi-email-security/engine";
 import { startSandbox } from "pulumi-email-security/sandbox";
 
 const TENANT = "acme";
 const bold = (text: string): string => styleText("bold", text);
 const dim = (text: string): string => styleText("dim", text);
 
-const engine = await ensureEngine();
+const engine = await requireEngine();
 const sandbox = await startSandbox({ scenario: "acme" });
 const keys = sandbox.tenants.find((tenant) => tenant.name === TENANT)?.apiKeys;
 if (keys === undefined) throw new Error(`the sandbox has no tenant ${TENANT}`);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { requireEngine } from "pulumi-email-security/engine";
 import { goProgram } from "#scripts/go-program";
 import { completeSdks } from "#scripts/sdk-manifests";
 
@@ -20,7 +20,7 @@ export const SDK_LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as con
  * @param folder gets a folder a language. What was in those is gone then; the rest of it stays.
  */
 export async function generateSdks(schemaFile: string, folder: string): Promise<void> {
-  const engine = await ensureEngine();
+  const engine = await requireEngine();
   const scratch = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
   try {
     for (const language of SDK_LANGUAGES) await placeGenerator(language, scratch);

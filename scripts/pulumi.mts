@@ -4,9 +4,9 @@
  *   npm run pulumi -- up
  */
 import { spawn } from "node:child_process";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { requireEngine } from "pulumi-email-security/engine";
 
-const engine = await ensureEngine({ log: console.error });
+const engine = await requireEngine({ log: console.error });
 
 // The CLI decides what Ctrl-C means: it finishes the step it is at. This process only waits for it.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});

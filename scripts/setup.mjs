@@ -260,7 +260,7 @@ function buildFiles() {
 /** Removes what was built from sources that are gone. */
 function removeStale(/** @type {Set<string>} */ output) {
   for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
-    if (/\.(js|d\.ts)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
+    if (/\.(js|d\.ts|mod|sum)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
   }
 }
 
@@ -288,10 +288,9 @@ function writeSdkManifest() {
   fs.writeFileSync(path.join(dist, "native", "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
-/** The Go modules that the engine is built from are part of the package, and what runs in a browser. */
+/** What runs in a browser is part of the package as it stands. */
 function copyAsTheyAre() {
-  const isMeant = (/** @type {string} */ name) =>
-    /^go\.(mod|sum)$/.test(path.basename(name)) || /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
+  const isMeant = (/** @type {string} */ name) => /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
   for (const file of sourceFiles().filter(isMeant)) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
@@ -349,8 +348,11 @@ function makeCommand() {
 
 // The engine
 
+/** An installed Pulumi CLI, else one that is built from Go modules: where no download can be reached, as in a locked-down network. */
 async function prepareEngine() {
-  const { ensureEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
+  const { findEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
+  if ((await findEngine({ log: say })) !== undefined) return;
+  const { buildEngine } = await import(pathToFileURL(path.join(root, "scripts", "build-engine.mts")).href);
   const live = process.stderr.isTTY;
   let open = false;
   const close = () => {
@@ -368,7 +370,7 @@ async function prepareEngine() {
     open = true;
   };
   try {
-    await ensureEngine(live ? { log, onProgress } : { log });
+    await buildEngine(live ? { log, onProgress } : { log });
   } finally {
     close();
   }

@@ -68,8 +68,9 @@ async function status(options: Options): Promise<ExitCode> {
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
   const { RolloutCommands } = await import("../rollout/commands.js");
-  const commands = new RolloutCommands(options.database, programName());
-  const { json, markdown } = options;
+  const { json, markdown, database = [] } = options;
+  // A command that continues a rollout reads one journal: of several, only the user knows which.
+  const commands = new RolloutCommands(database.length === 1 ? database[0] : undefined, programName());
   if (markdown !== undefined) writeOutput(markdown, statusMarkdown(status, commands), "status");
   if (typeof json === "string") writeOutput(json, statusJson(status), "status");
   process.stdout.write(

@@ -64,12 +64,16 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
       ),
     );
   }
-  let rollouts: RolloutsTold | undefined;
+  const { mergeRolloutsTold } = await import("../rollout/journal/merge-journals.js");
+  const rollouts: RolloutsTold[] = [];
   const read = await readFleet(options, maker, async (database, whose) => {
-    rollouts = await rolloutsTold(database, whose);
+    rollouts.push(await rolloutsTold(database, whose));
   });
   const { status } = read;
-  const { files, bytes } = maker.write(status, rollouts);
+  const { files, bytes } = maker.write(
+    status,
+    rollouts.length === 0 ? undefined : mergeRolloutsTold(rollouts),
+  );
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
   const { json, markdown } = options;

@@ -89,6 +89,6 @@ export async function refuseMissing(place: string, otherwise: string): Promise<v
   if (isPostgres(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined) return;
   const { JournalError } = await import("../rollout/journal/journal-error.js");
   throw new JournalError(
-    `There is no rollouts' journal at ${quote(place, 300)}, and none was made: only \`email-security rollout\` and \`rollout import\` make one. ${otherwise}.`,
+    `There is no rollouts' journal at ${quote(place, 300)}, and none was made: only \`email-security rollout\` makes one. ${otherwise}.`,
   );
 }

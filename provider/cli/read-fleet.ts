@@ -12,12 +12,13 @@ import type { Target, Targets } from "../rollout/targets/target";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
+import { DATABASE_DEFAULT, journalToRead } from "./journal-place";
 import { date, wholeNumber, withinOption } from "./plan-options";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 
 /** How a fleet is read. */
-export interface FleetReading extends JournalOptions, Selecting {
+export interface FleetReading extends Selecting {
+  readonly database?: readonly string[];
   readonly targets: string;
   readonly within: number;
   readonly maxConcurrent: number;
@@ -33,10 +34,12 @@ export interface FleetRead {
 
 /** Adds the options by which a fleet is read. */
 export function withReading(command: Command): Command {
-  return withJournal(
-    withSelection(command.option("--targets <file>", "the targets file", TARGETS_FILE)),
-    "the journal, which tells what rollouts brought, and by which they share the limits of addresses",
-  )
+  return withSelection(command.option("--targets <file>", "the targets file", TARGETS_FILE))
+    .option(
+      "--database <place>",
+      `the journal, which tells what rollouts brought, and by which they share the limits of addresses; repeat it to read several journals, such as one per region (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+      (place: string, others: readonly string[] = []) => [...others, place],
+    )
     .addOption(withinOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
     .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
@@ -85,20 +88,21 @@ async function readAll(
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { dueFrom } = await import("../files/reviews.js");
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const { mergeReached } = await import("../rollout/journal/merge-journals.js");
   const { readFleetStatus } = await import("../fleet/status/read-fleet-status.js");
   const { targets: file, maxConcurrent: concurrency, within } = options;
   const selected = selectTargets(targets, selectionOf(options));
   const today = options.today ?? new Date().toISOString().slice(0, 10);
   const until = dueFrom(today, `${within}d`);
-  const place = await journalToRead(options.database);
+  const places = await Promise.all((options.database ?? [undefined]).map(journalToRead));
   const log = (line: string): void => console.error(harmless(line));
-  // Before the permits, which would make a journal.
+  // Open the journals before the permits, which would create one.
   const stacks = selected.map(({ stack }) => stack);
-  const journal = await openJournal(place, { file, project, stacks }, log);
+  const journals = await openJournals(places, { file, project, stacks }, log);
   try {
-    if (journal !== undefined) await journaled?.(journal.database, journal.whose);
+    for (const { database, whose } of journals) await journaled?.(database, whose);
     // A limit is kept to by a journal, which is made where there is none.
-    const known = journal === undefined && services.size === 0 ? undefined : place;
+    const known = journals.length === 0 && services.size === 0 ? undefined : places[0];
     const permits = await permitsForReading(known, services, log);
     try {
       const reach = { environment: process.env, permits: permits.of };
@@ -106,7 +110,7 @@ async function readAll(
         file,
         project,
         reach,
-        reached: journal?.reached,
+        reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
         stateOf: await stackStates(file, project),
         concurrency,
         today,
@@ -118,7 +122,7 @@ async function readAll(
       await permits.close();
     }
   } finally {
-    await journal?.close();
+    for (const { database } of journals) await database.close();
   }
 }
 
@@ -139,33 +143,48 @@ interface OpenJournal {
   readonly reached: Reached;
   readonly database: Database;
   readonly whose: WhoseRollouts;
-  readonly close: () => Promise<void>;
 }
 
-/** What the journal says of the project's stacks; undefined where there is none, since to open it would make one. */
-async function openJournal(
-  given: string | undefined,
+async function openJournals(
+  places: readonly (string | undefined)[],
   {
     file,
     project,
     stacks,
   }: { readonly file: string; readonly project: string; readonly stacks: readonly string[] },
   log: (line: string) => void,
-): Promise<OpenJournal | undefined> {
-  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
-  const place = given ?? DEFAULT_JOURNAL;
-  if (given === undefined && !existsSync(place)) return undefined;
+): Promise<readonly OpenJournal[]> {
+  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  const named = [...new Set(places)].filter((place) => place !== undefined || existsSync(DEFAULT_JOURNAL));
+  if (named.length === 0) return [];
+  const scope = withoutUndefined({ project, backend: await backendOf(file, log), stacks });
+  const open: OpenJournal[] = [];
+  try {
+    for (const place of named) open.push(await openJournal(place ?? DEFAULT_JOURNAL, scope, log));
+    return open;
+  } catch (error) {
+    for (const { database } of open) await database.close();
+    throw error;
+  }
+}
+
+/** Reads what a journal says of the project's stacks. */
+async function openJournal(
+  place: string,
+  whose: WhoseRollouts,
+  log: (line: string) => void,
+): Promise<OpenJournal> {
+  const { openDatabase } = await import("../rollout/journal/open-database.js");
   const { reachedIn } = await import("../rollout/journal/reached.js");
   const database = await openDatabase(place, { log });
   try {
-    const whose = withoutUndefined({ project, backend: await backendOf(file, log) });
-    const reached = await reachedIn(database, { ...whose, stacks });
+    const reached = await reachedIn(database, whose);
     if (reached.elsewhere > 0) {
       log(
         `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
       );
     }
-    return { reached, database, whose, close: async () => await database.close() };
+    return { reached, database, whose };
   } catch (error) {
     await database.close();
     throw error;

@@ -13,9 +13,7 @@ import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Task } from "../rollout/tasks/task";
 import type { Purpose } from "../rollout/which-rollout";
-import { withCode } from "../settings/email-security-error";
 import { nearestName } from "../settings/nearest-name";
-import { missing, OPTIONAL_PARTS } from "../settings/optional-parts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -23,8 +21,8 @@ import { type JournalOptions, withJournal } from "./journal-place";
 import { findRollout, JOURNAL, withKnownRollouts, withRollouts } from "./open-rollouts";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
-import { keepingCommands } from "./rollout-keeping";
 import type { RolloutOutput } from "./rollout-output";
+import { pruneCommand } from "./rollout-prune";
 import { skipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -211,7 +209,7 @@ export function rolloutCommand(): Command {
       },
     ),
   );
-  for (const one of [...historyCommands(), ...keepingCommands(), skipCommand()]) command.addCommand(one);
+  for (const one of [...historyCommands(), pruneCommand(), skipCommand()]) command.addCommand(one);
   return withHelp(command, {
     examples: [
       {
@@ -262,7 +260,6 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     }
     return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
   }
-  tellMissingTelemetry();
   const task = taskOf(options);
   const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
   if (selection === undefined) return EXIT.clean;
@@ -341,12 +338,6 @@ async function selectionToMend(
   if (files.length > 0)
     console.error(harmless(`Not written, as there is nothing to tell: ${files.join(", ")}.`));
   return undefined;
-}
-
-/** Before anything is planned: at the end it would be too late to install it. No rollout fails for its telemetry. */
-function tellMissingTelemetry(): void {
-  const error = OPTIONAL_PARTS.telemetry.isAsked(process.env) ? missing("telemetry") : undefined;
-  if (error !== undefined) console.error(harmless(`warning: going on without. ${withCode(error)}`));
 }
 
 /** A verb with a slip in it stands where a file may stand. */
@@ -499,7 +490,6 @@ async function goOn(
   options: RunOptions,
   purpose: Extract<Purpose, "resume" | "continue">,
 ): Promise<ExitCode> {
-  tellMissingTelemetry();
   return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
     const record = await findRollout(rollouts, id, purpose);
@@ -550,7 +540,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   checkReportFiles(options);
   const stopping = new AbortController();
   const aborted = new AbortController();
-  let screen: Awaited<ReturnType<typeof RolloutScreen.start>> | undefined;
+  let screen: InstanceType<typeof RolloutScreen> | undefined;
   const say = (line: string): void =>
     screen === undefined ? console.error(harmless(line)) : screen.say(line);
   const interrupt = (): void => {
@@ -571,7 +561,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
         else screen.say(line);
       },
       onBegun: async (begun) => {
-        screen = await RolloutScreen.start(begun, options, rollouts.capacity(maxConcurrent));
+        screen = new RolloutScreen(begun, options, rollouts.capacity(maxConcurrent));
         if (rollouts.isForWorkers) {
           screen.say(
             "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
@@ -583,7 +573,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
       aborted: aborted.signal,
       ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
     });
-    await screen?.end(report);
+    screen?.close();
     writeReportFiles(report, options);
     if (options.events !== true) process.stdout.write(printedReport(report));
     return codeOf(report);
@@ -684,7 +674,6 @@ async function rollback(
       "--only-expired and --mend are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
     );
   }
-  tellMissingTelemetry();
   return await withKnownRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");
     const { to, maxConcurrent } = options;

@@ -18,8 +18,6 @@ import type { RolloutEvent } from "../rollout/report/rollout-event";
 import type { RolloutReport } from "../rollout/report/rollout-report";
 import { reportJson } from "../rollout/report/rollout-report";
 import { TASK_WORDS } from "../rollout/tasks/task";
-import { startTelemetry } from "../rollout/telemetry/start-telemetry";
-import type { Telemetry } from "../rollout/telemetry/telemetry";
 import { harmless, printable } from "../settings/text";
 import { isColoured, writeOutput } from "./command-line";
 import { lookOfTerminal } from "./open-rollouts";
@@ -162,35 +160,21 @@ export async function writePlanFiles(
   if (html !== undefined) writeOutput(html, wholePlanHtml(shown), "plan");
 }
 
-/** What is shown of a rollout while it runs: a screen on a terminal, else lines; and to telemetry, where it is asked for. */
+/** Progress of a running rollout: a screen on a terminal, otherwise lines, or a line of JSON per event. */
 export class RolloutScreen {
   readonly #view: ProgressView | undefined;
-  readonly #telemetry: Telemetry | undefined;
-
-  private constructor(view: ProgressView | undefined, telemetry: Telemetry | undefined) {
-    this.#view = view;
-    this.#telemetry = telemetry;
-  }
-
   /** @param capacity how many tenants whoever does the work has hands for, as far as that is known. */
-  static async start(
-    report: RolloutReport,
-    { events = false }: RolloutOutput,
-    capacity: number,
-  ): Promise<RolloutScreen> {
-    const telemetry = await startTelemetry(process.env, report);
-    if (events) return new RolloutScreen(undefined, telemetry);
-    const view =
+  constructor(report: RolloutReport, { events = false }: RolloutOutput, capacity: number) {
+    if (events) return;
+    this.#view =
       process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]
         ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr), capacity })
         : new PlainProgress(report, (line) => process.stderr.write(line));
-    return new RolloutScreen(view, telemetry);
   }
 
   happened(event: RolloutEvent): void {
     if (this.#view === undefined) process.stdout.write(eventJson(event));
     else this.#view.happened(event);
-    this.#telemetry?.happened(event);
   }
 
   /** Says something beside what happens. */
@@ -202,12 +186,5 @@ export class RolloutScreen {
   /** Takes the screen away. */
   close(): void {
     this.#view?.end();
-  }
-
-  /** Waits until telemetry has told all, a few seconds at most. */
-  async end(report: RolloutReport): Promise<void> {
-    this.close();
-    const problem = await this.#telemetry?.end(report);
-    if (problem !== undefined) console.error(harmless(problem));
   }
 }

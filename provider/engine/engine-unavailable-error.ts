@@ -1,40 +1,19 @@
-import { type EngineSource, WayError } from "./way";
+import { MINIMUM_VERSION } from "./installed-engines";
+import { formatVersion } from "./version";
 
-/** One way that was tried and the error it ended in. */
-export interface EngineAttempt {
-  source: EngineSource;
-  error: Error;
-}
+/** How to get a Pulumi CLI. */
+export const INSTALL_PULUMI = `Install Pulumi ${formatVersion(MINIMUM_VERSION)} or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`;
 
-const NAMES: Record<EngineSource, string> = {
-  path: "pulumi on PATH",
-  build: "a build from Go modules",
-};
-
-/** No way led to a Pulumi engine. The message names each that was tried, why it failed, and what would help. */
+/** No Pulumi CLI that can be used is installed. `ERR_ENGINE_UNAVAILABLE` */
 export class EngineUnavailableError extends Error {
   override readonly name = "EngineUnavailableError";
   readonly code = "ERR_ENGINE_UNAVAILABLE";
-  readonly attempts: readonly EngineAttempt[];
 
-  constructor(attempts: readonly EngineAttempt[]) {
-    const tried = attempts.map(({ source, error }) => `  - ${NAMES[source]}: ${indent(error.message)}`);
-    const remedies = attempts.map(({ error }) => `  - ${error instanceof WayError ? error.remedy : REPORT}`);
+  /** @param reasons why each CLI that was found can't be used. */
+  constructor(places: readonly string[], reasons: readonly string[]) {
+    const found = reasons.length === 0 ? [] : [` Found, but not usable: ${reasons.join("; ")}.`];
     super(
-      [
-        "No Pulumi engine could be found or made. Tried:",
-        ...tried,
-        "Any one of these helps:",
-        ...remedies,
-      ].join("\n"),
-      { cause: attempts.at(-1)?.error },
+      `No Pulumi CLI ${formatVersion(MINIMUM_VERSION)} or later was found on ${places.join(", in ")}.${found.join("")} ${INSTALL_PULUMI}`,
     );
-    this.attempts = attempts;
   }
-}
-
-const REPORT = "mend what the error above names, then try again";
-
-function indent(text: string): string {
-  return text.replaceAll("\n", "\n      ");
 }

@@ -1,10 +1,9 @@
 /**
- * Finds the Pulumi CLI, or builds it where there is none.
+ * Finds the Pulumi CLI.
  *
  * @module pulumi-email-security/engine
  */
 export { cacheFolder } from "./cache-folder";
-export { EngineOptionError } from "./engine-option-error";
-export { type EngineAttempt, EngineUnavailableError } from "./engine-unavailable-error";
-export { type Engine, type EngineOptions, ensureEngine, findEngine } from "./ensure-engine";
-export type { EngineSource } from "./way";
+export { EngineUnavailableError } from "./engine-unavailable-error";
+export { type Engine, type EngineOptions, findEngine, requireEngine } from "./find-engine";
+export type { EngineSource } from "./installed-engines";

@@ -22,13 +22,11 @@ export interface RunResult {
 }
 
 /** Runs a program without a shell and with no input. Never rejects: what went wrong is in the result. */
-export type RunCommand = (
+export async function runCommand(
   command: string,
   args: readonly string[],
-  options?: RunOptions,
-) => Promise<RunResult>;
-
-export const runCommand: RunCommand = async (command, args, options = {}) => {
+  options: RunOptions = {},
+): Promise<RunResult> {
   try {
     return await runToEnd(command, args, options);
   } catch (failure) {
@@ -40,7 +38,7 @@ export const runCommand: RunCommand = async (command, args, options = {}) => {
       failure: failure as NodeJS.ErrnoException,
     };
   }
-};
+}
 
 /** Rejects when the program can't be started. */
 function runToEnd(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {

@@ -1,6 +1,7 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalComment } from "../settings/text";
 import { type CsvRow, type CsvTable, reviewCells } from "./csv";
+import { isOfEntries, TEXT_FIELD_NAMES, textsOf } from "./element-fields";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
@@ -30,13 +31,9 @@ export function differencesOf(
   columns: CsvTable["columns"],
 ): CsvDifference[] {
   const isDeclared: Readonly<Record<string, string | undefined>> = {
-    comment: declared.comment,
-    ticket: declared.ticket,
-    owner: declared.owner,
-    approvedBy: declared.approvedBy,
-    expires: declared.expires,
+    ...textCells(declared),
     ...reviewCells(declared),
-    ...(declared.kind === "vip" ? {} : { acceptRisk: declared.acceptRisk, scope: scopeText(declared) }),
+    ...(declared.kind === "vip" ? {} : { scope: scopeText(declared) }),
   };
   const cells: Readonly<Record<string, string | undefined>> = { ...element, ...reviewCells(said) };
   return Object.entries(isDeclared).flatMap(([field, text]): CsvDifference[] => {
@@ -46,6 +43,13 @@ export function differencesOf(
     if (has === given) return [];
     return [{ row, column, written: declared.written, place: declared.place, declared: has, given }];
   });
+}
+
+/** All texts that it may have, also those that it hasn't. */
+function textCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, string | undefined>> {
+  const texts = textsOf(declared);
+  const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isOfEntries(name));
+  return Object.fromEntries(names.map((name) => [name, texts[name]]));
 }
 
 /** Empty for the scope that is meant when none is written, as in a row. */

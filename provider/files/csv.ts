@@ -5,7 +5,7 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { canonicalMailbox, canonicalValue, parseEntryValue } from "../settings/entry-value";
 import { excerpt, printable, quote } from "../settings/text";
 import type { Element, Section } from "./edit";
-import { FIELDS } from "./edit-element";
+import { ELEMENT_FIELD_NAMES, ELEMENT_FIELDS, isOfEntries } from "./element-fields";
 import type { Settings } from "./settings";
 import { type Reviewed, settingsFile } from "./settings-schema";
 
@@ -111,17 +111,11 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
   );
 }
 
+/** What the type of an entry is, its value tells. */
 const WRITTEN = [
-  "list",
-  "value",
-  "scope",
-  "comment",
-  "ticket",
-  "owner",
-  "approvedBy",
-  "expires",
-  "acceptRisk",
-] as const;
+  ...(["list", "value", "scope"] as const),
+  ...ELEMENT_FIELD_NAMES.filter((name) => name !== "scope" && name !== "type"),
+];
 
 /** The columns of a decision, by its keys in a settings file; a table has them where there is one. */
 const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
@@ -203,25 +197,7 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
     "ioc",
   ],
   list: ["list", "section", "action", "allowdeny"],
-  type: ["type", "entrytype", "kind"],
-  comment: ["comment", "comments", "reason", "note", "notes", "description", "why"],
-  ticket: ["ticket", "tickets", "ticketnumber", "incident", "change", "case"],
-  owner: ["owner", "requestedby", "requester", "responsible"],
-  approvedBy: ["approvedby", "approver", "approval"],
-  expires: [
-    "expires",
-    "expiry",
-    "expireson",
-    "expiresat",
-    "expiration",
-    "expirationdate",
-    "expirydate",
-    "validuntil",
-    "until",
-    "enddate",
-  ],
-  scope: ["scope", "verdictscope"],
-  acceptRisk: ["acceptrisk", "acceptedrisk", "riskaccepted", "riskacceptance"],
+  ...Object.fromEntries(ELEMENT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].columns])),
   reviewedOn: ["reviewedon", "lastreviewed", "lastreview", "reviewdate"],
   reviewedBy: ["reviewedby", "reviewer"],
   reviewReason: ["reviewreason"],
@@ -330,11 +306,10 @@ function rowOf(
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
   const element: Record<string, string> = { [section === "vips" ? "email" : "value"]: value.text };
-  for (const field of FIELDS) {
+  for (const field of ELEMENT_FIELD_NAMES) {
     const cell = given.get(field);
     if (cell === undefined) continue;
-    const isOfEntries = field === "scope" || field === "type" || field === "acceptRisk";
-    if (section === "vips" && isOfEntries) {
+    if (section === "vips" && isOfEntries(field)) {
       if (field === "type") continue;
       mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
       continue;

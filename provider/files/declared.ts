@@ -3,6 +3,7 @@ import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
 import { canonicalComment } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import { saidOf } from "./element-fields";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 import type { SettingsFile } from "./settings-schema";
@@ -80,9 +81,9 @@ export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined
   });
 }
 
-function aboutOf({ comment, ticket, owner, approvedBy, expires, reviewed }: Omit<RawVip, "email">) {
+function aboutOf({ comment, reviewed, ...raw }: Omit<RawVip, "email">) {
   const text = canonicalComment(comment);
-  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires, reviewed };
+  return { comment: text === "" ? undefined : text, ...saidOf(withoutUndefined(raw)), reviewed };
 }
 
 /** An entry as an element of `AllowDenyList`. */

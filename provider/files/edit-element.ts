@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from "yaml";
+import { ELEMENT_FIELD_NAMES } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
 
@@ -26,20 +27,8 @@ type Quotes = NonNullable<TextStyle["quotes"]>;
 /** What stands under a key of an element: a text, or the decision that it stays. */
 export type Said = string | Reviewed;
 
-/** What an element says in texts beside its value or mailbox, in the order in which it is written. */
-export const FIELDS = [
-  "comment",
-  "ticket",
-  "owner",
-  "approvedBy",
-  "expires",
-  "scope",
-  "type",
-  "acceptRisk",
-] as const;
-
 /** The order of keys in an element. */
-const KEYS: readonly string[] = ["value", "email", ...FIELDS, "reviewed"];
+const KEYS: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
 
 /** The style of an element that is there. */
 export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {

@@ -1,4 +1,5 @@
-import type { FIELDS, Said } from "./edit-element";
+import type { Said } from "./edit-element";
+import type { ElementFieldName } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
 /** The sections of a settings file that declare something. */
@@ -30,7 +31,7 @@ export type Edit =
       readonly section: Section;
       readonly value: string;
       readonly scope?: string;
-      readonly key: (typeof FIELDS)[number];
+      readonly key: ElementFieldName;
       /** Undefined takes the key away. */
       readonly to: string | undefined;
     }

@@ -1,3 +1,4 @@
+import { isLooserMode, type ListMode, prunesAny } from "../settings/list-mode";
 import { daysOfTerm } from "../settings/term";
 import { quote } from "../settings/text";
 import { type Finding, lineText, type Place } from "./finding";
@@ -38,6 +39,9 @@ const soon: Direction<string> = {
 function stays<Word>(tight: Word): Direction<Word> {
   return { isLooser: (value, than) => than === tight && value !== tight };
 }
+
+/** The more a list prunes, the less is there that nobody reviewed. */
+const modes: Direction<ListMode> = { isLooser: isLooserMode };
 
 /** Nothing of it may be left out. */
 const all: Direction<readonly string[]> = {
@@ -81,15 +85,14 @@ const DIRECTIONS = {
   "policy.approvers": nobodyElse,
   "policy.reviewEvery": soon,
   "policy.refuseWholeDomains": stays(true),
-  // In exclusive mode nothing is there but what was reviewed.
-  "lists.entries.mode": stays("exclusive"),
+  "lists.entries.mode": modes,
   "lists.entries.ignore": same,
   "lists.entries.protect": all,
   "lists.entries.maxRemovals": few,
   "lists.entries.maxRemovalFraction": few,
   "lists.entries.confirmRemovals": asItIs,
   "lists.entries.adopt": stays(false),
-  "lists.vips.mode": stays("exclusive"),
+  "lists.vips.mode": modes,
   "lists.vips.ignore": same,
   "lists.vips.protect": all,
   "lists.vips.maxRemovals": few,
@@ -110,7 +113,7 @@ export function demandsOf(content: SettingsFile, placeOf: (path: readonly string
 }
 
 /**
- * What follows from what a file says: exclusive is not to be undone by patterns that are ignored, nor a limit by a number
+ * What follows from what a file says: a mode that prunes is not to be undone by patterns that are ignored, nor a limit by a number
  * that is confirmed, or by a share that lets a list be emptied.
  */
 export function impliedBy(own: readonly Demand[], { mayLoosen = [] }: SettingsFile): Demand[] {
@@ -122,9 +125,9 @@ export function impliedBy(own: readonly Demand[], { mayLoosen = [] }: SettingsFi
     return said === undefined || isSaid ? [] : [{ path, value, place: said.place, isFree: free.has(path) }];
   };
   return ["entries", "vips"].flatMap((list) => {
-    const isExclusive = own.some(({ path, value }) => path === `lists.${list}.mode` && value === "exclusive");
+    const isPruned = own.some(({ path, value }) => path === `lists.${list}.mode` && prunesAny(value));
     return [
-      ...(isExclusive ? imply(list, "ignore", ["mode"], []) : []),
+      ...(isPruned ? imply(list, "ignore", ["mode"], []) : []),
       ...imply(list, "confirmRemovals", ["maxRemovals", "maxRemovalFraction"], undefined),
       ...imply(list, "maxRemovalFraction", ["maxRemovals"], LESS_THAN_ALL),
     ];

@@ -1,5 +1,6 @@
 import { lineEndAfter, linesIn } from "./edit-element";
 import type { Section } from "./edit-section";
+import { ELEMENT_FIELD_NAMES } from "./element-fields";
 
 /** An element of a list that every reader of YAML reads alike: a dash and a text, or lines of a known key and a text each. */
 export interface PlainElement {
@@ -276,7 +277,7 @@ const LETTERS = "\\u00a1-\\u1fff\\u3040-\\ud7ff";
 const PLAIN = `[A-Za-z0-9](?:[!"$-9;-~${LETTERS}]|:(?=[!-~${LETTERS}])|(?<! )#| +(?=[!"$-~${LETTERS}]))*`;
 const TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|'[ -&(-~${LETTERS}]*'|${PLAIN}`;
 const BEHIND = `(?: +#[ -~${LETTERS}]*| *)(?:\\r?\\n|$)`;
-const KEY = "value|email|comment|ticket|owner|approvedBy|expires|scope|type|acceptRisk";
+const KEY = ["value", "email", ...ELEMENT_FIELD_NAMES].join("|");
 
 const HEAD = new RegExp(`^(vips|allow|deny):${BEHIND.replace("|$", "")}`, "gm");
 const DASH = new RegExp(`( *)-( +)(?:(${KEY}): +)?(${TEXT})${BEHIND}`, "y");

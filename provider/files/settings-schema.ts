@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ON_DELETE } from "../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
-import { LIST_MODES } from "../settings/list-arguments";
+import { explainVipMode, LIST_MODES, VIP_LIST_MODES } from "../settings/list-mode";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
 import { daysOfTerm, parseTerm } from "../settings/term";
@@ -123,10 +123,6 @@ const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example
 });
 
 const listOptions = {
-  mode: z
-    .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
-    .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
-    .optional(),
   ignore: patterns.describe("What is never touched, unless it is declared.").optional(),
   protect: patterns.describe("What must be declared, and can't be removed.").optional(),
   maxRemovals: wholeNumber().describe("The most that one run may remove.").optional(),
@@ -143,6 +139,12 @@ const listOptions = {
 
 const entriesOptions = z.strictObject(
   {
+    mode: z
+      .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
+      .describe(
+        "additive (default): the rest is left alone. exclusive-allows: allow entries that are not declared are removed. exclusive: only what is declared is there.",
+      )
+      .optional(),
     ...listOptions,
     adopt: flag
       .describe("Whether entries that exist with other arguments are taken over and changed.")
@@ -153,6 +155,12 @@ const entriesOptions = z.strictObject(
 
 const vipsOptions = z.strictObject(
   {
+    mode: z
+      .enum(VIP_LIST_MODES, {
+        error: ({ input }) => explainVipMode(input) ?? missingOr(input, oneOf(VIP_LIST_MODES)),
+      })
+      .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
+      .optional(),
     ...listOptions,
     onDelete: z
       .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })

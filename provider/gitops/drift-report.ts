@@ -1,6 +1,6 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
-import { sameComment } from "../resources/lifecycle/comparable";
+import { sameComment } from "../settings/comparable";
 import { dangerRank, describeHidden, sortByDanger } from "../settings/danger";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";

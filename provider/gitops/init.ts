@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
 import { pathInRepository, realPath, repositoryOf } from "../files/repository";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { prunesAny } from "../settings/list-mode";
 import { quote } from "../settings/text";
 import { programsIn } from "./git";
 import { NESTED_DIRECTORY, nestFile, topPipeline, topPipelineAdditions } from "./init-nested";
@@ -255,8 +256,9 @@ function withoutDeclarations(text: string): string {
     if (/^\S/.test(line)) {
       isDeclaration = DECLARATIONS.test(line) && !(isBaseline && line.startsWith("lists:"));
     }
-    // Exclusive, an empty list would be a removal of all that the tenant has.
-    if (/^ +mode: exclusive$/.test(line)) return line.replace("mode:", "# mode:");
+    // An empty list that is pruned would be a removal of all that the tenant has.
+    const [, mode] = /^ +mode: (\S+)$/.exec(line) ?? [];
+    if (prunesAny(mode)) return line.replace("mode:", "# mode:");
     return isDeclaration && line !== "" ? `# ${line}` : line;
   });
   return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${HINT}`);

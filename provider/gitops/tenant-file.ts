@@ -2,8 +2,9 @@ import type { DeclaredEntry, Declared as DeclaredInFile, Settings } from "../fil
 import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
-import { sameComment } from "../resources/lifecycle/comparable";
 import type { Declared } from "../resources/lifecycle/declarable";
+import { sameComment } from "../settings/comparable";
+import { prunes, prunesAny } from "../settings/list-mode";
 import {
   entriesSection,
   headed,
@@ -67,9 +68,10 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   const below = baseline?.settings;
   const known = below?.ownDomains ?? [];
   refuseStrangers(observed, [...ownDomains, ...known]);
-  // An exclusive list takes away what nobody declares, also what detection found.
-  const isExclusive = (list: "entries" | "vips"): boolean => below?.lists[list]?.mode === "exclusive";
-  const held = heldBy(observed, { ownDomains, includeAutomatic: isExclusive("vips") }, known);
+  // A list that is pruned loses what nobody declares, also what detection found.
+  const modeOf = (list: "entries" | "vips"): unknown => below?.lists[list]?.mode;
+  const includeAutomatic = prunes(modeOf("vips"), undefined);
+  const held = heldBy(observed, { ownDomains, includeAutomatic }, known);
   const entries = new Map(below?.entries.map((one) => [one.key, one]));
   const vips = new Map(below?.vips.map((one) => [one.key, one]));
   const isSame = (one: DeclaredInFile | undefined, comment: string | undefined): boolean =>
@@ -86,7 +88,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   const said = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
     all.map((one) => ({ ...one, element: { ...one.element, ...facts } }));
   const on = (list: "allow" | "deny") => said(ownEntries.filter(({ row }) => row.list === list));
-  const ignores = baseline === undefined || isExclusive("entries") || isExclusive("vips");
+  const ignores = baseline === undefined || prunesAny(modeOf("entries")) || prunesAny(modeOf("vips"));
   const header = `Taken in from ${host} at ${observed.at} by \`email-security tenant add\`.`;
   const [allow, deny] = [on("allow"), on("deny")];
   const text = [

@@ -19,8 +19,6 @@ const MORE = {
   /** The same, what signs a commit, and what `gh` and `glab` log in with. */
   "pull request":
     /^((GIT|SSH)_\w+|GPG_TTY|GPG_AGENT_INFO|GNUPGHOME|DISPLAY|WAYLAND_DISPLAY|DBUS_SESSION_BUS_ADDRESS|(GH|GITHUB)(_ENTERPRISE)?_TOKEN|GH_HOST|GH_CONFIG_DIR|GITLAB_TOKEN|GITLAB_ACCESS_TOKEN|GITLAB_HOST|GL_HOST|GLAB_CONFIG_DIR)$/,
-  /** The proxy and the caches of Go's modules. */
-  go: /^(GO(?!OGLE)\w*|CGO_\w+|CC|CXX|NETRC|GIT_\w+|SSH_\w+)$/,
   /** Where Pulumi's state is, and what opens it. */
   "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
 } as const;

@@ -1,3 +1,4 @@
+import { SAID_FIELD_NAMES } from "../files/element-fields";
 import { standingText } from "../resources/reviewed-plan";
 import { hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
 import { printable } from "../settings/text";
@@ -101,15 +102,9 @@ function declaredOtherwise(reviewed: Plan, now: Plan): string[] {
   ];
 }
 
-function saidOf({
-  ticket,
-  owner,
-  approvedBy,
-  expires,
-  after,
-  accepted,
-}: Change): Record<string, string | undefined> {
-  return { expires, ticket, owner, approvedBy, acceptRisk: after?.acceptRisk ?? accepted };
+function saidOf({ after, accepted, ...change }: Change): Record<string, string | undefined> {
+  const said = SAID_FIELD_NAMES.map((name) => [name, change[name]] as const);
+  return { ...Object.fromEntries(said), acceptRisk: after?.acceptRisk ?? accepted };
 }
 
 function calledOf({ kind, key, before, after }: Change): string {

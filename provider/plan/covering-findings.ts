@@ -1,5 +1,5 @@
 import type { Finding } from "../files/finding";
-import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { isOverlappingScope } from "../settings/assumptions";
 import { CoveredValues, coveringValues } from "../settings/coverage";
 import { canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
@@ -32,7 +32,10 @@ export function coveringFindings(
     const value = canonicalValue(first.value);
     const changesOf = (values: readonly string[]) => values.flatMap((one) => byValue.get(one) ?? []);
     const otherList = (change: BareChange): string | undefined =>
-      rows.find((row) => row.list !== change.after?.list && isSameScope(row.verdict_scope, change))?.list;
+      rows.find(
+        (row) =>
+          row.list !== change.after?.list && isOverlappingScope(row.verdict_scope, change.verdictScope),
+      )?.list;
     for (const change of changesOf(covered.coveredBy(value))) {
       const list = otherList(change);
       if (list !== undefined) findings.push(contradicted(change, value, list));
@@ -72,13 +75,6 @@ function exceptionFound({ key, value, after }: BareChange, exceptions: readonly 
     message: `${quote(value)} is ${doing}, and ${shown}${more}, which it covers, ${names.length === 1 ? "is" : "are"} ${what} at the tenant, and no file declares ${names.length === 1 ? "it" : "them"}. The service's reference does not say which of the two decides; remove ${names.length === 1 ? "it" : "them"} at the tenant, or declare ${names.length === 1 ? "it" : "them"} if the exception is meant.`,
     subject: { kind: "entry", key },
   };
-}
-
-function isSameScope(
-  scope: string = DEFAULT_VERDICT_SCOPE,
-  { verdictScope = DEFAULT_VERDICT_SCOPE }: Pick<BareChange, "verdictScope">,
-): boolean {
-  return scope === verdictScope || [scope, verdictScope].includes(DEFAULT_VERDICT_SCOPE);
 }
 
 function contradicted({ key, value, after }: BareChange, covering: string, list: string): Finding {

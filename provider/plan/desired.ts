@@ -1,3 +1,4 @@
+import { SAID_FIELD_NAMES } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import type { KeyedList } from "../settings/keyed-list";
@@ -137,17 +138,12 @@ function declaration({ kind, resource, options, declared, about }: DesiredList):
   return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
 }
 
-function saidOf({
-  ticket,
-  owner,
-  approvedBy,
-  expires,
-}: DeclaredEntry | DeclaredVip): readonly (string | undefined)[] {
-  const said = [ticket, owner, approvedBy, expires];
+function saidOf(one: DeclaredEntry | DeclaredVip): readonly (string | undefined)[] {
+  const said = SAID_FIELD_NAMES.map((name) => one[name]);
   return said.every((one) => one === undefined) ? NOTHING_SAID : said;
 }
 
-const NOTHING_SAID = [undefined, undefined, undefined, undefined];
+const NOTHING_SAID = SAID_FIELD_NAMES.map(() => undefined);
 
 function sorted(object: object): unknown[] {
   return inOrder(Object.entries(object));

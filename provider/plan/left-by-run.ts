@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { sameComment } from "../resources/lifecycle/comparable";
+import { sameComment } from "../settings/comparable";
 import { isUnmanaged, type KeyedList, readEntry, readVip } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Change, Standing } from "./plan";

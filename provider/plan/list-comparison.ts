@@ -1,20 +1,24 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { saidOf } from "../files/element-fields";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { sameComment } from "../resources/lifecycle/comparable";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
+import { isOverlappingScope, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { sameComment } from "../settings/comparable";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
   isUnmanaged,
   type KeyedList,
+  keyOfEntry,
   type ListedEntry,
   readEntry,
   readVip,
   textOfEntry,
   textOfVip,
 } from "../settings/keyed-list";
-import { ignoring, judge, removals } from "../settings/list-arguments";
+import { ignoring, judge, pruning, removals } from "../settings/list-arguments";
+import { prunes, prunesAny } from "../settings/list-mode";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
@@ -53,7 +57,7 @@ export class Comparison {
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
-  /** Those that an exclusive list would remove, once a refresh has shown them. */
+  /** Those that a list would prune, once a refresh has shown them. */
   readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
@@ -210,9 +214,9 @@ export class Comparison {
   #said(list: DesiredList, key: string): Partial<BareChange> {
     const about = list.about.get(key);
     if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
-    const { ticket, owner, approvedBy, expires, place, overrides } = about;
+    const { place, overrides } = about;
     return {
-      ...withoutUndefined({ ticket, owner, approvedBy, expires }),
+      ...saidOf(about),
       place,
       ...(overrides.length === 0 ? {} : { overrides }),
     };
@@ -243,7 +247,7 @@ export class Comparison {
           ? `expired on ${expired.expires}`
           : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
             ? "no longer declared"
-            : "not declared, and the list is exclusive";
+            : `not declared, and the list is ${list.options["mode"]}`;
       this.#removal(list, key, row, why, expired);
     }
   }
@@ -256,16 +260,19 @@ export class Comparison {
     });
   }
 
-  /** What an exclusive list leaves for now. */
+  /** What a list that prunes leaves for now. */
   #sayLater(list: DesiredList): void {
     const left = [...this.#later].filter((row) => !this.#accounted.has(row));
     this.#later.clear();
     if (left.length === 0) return;
-    const what = left.length === 1 ? "1 is" : `${left.length} are`;
+    const mode = list.options["mode"];
+    const noun =
+      list.kind === "vip" || prunes(mode, "deny") ? "" : ` ${left.length === 1 ? "allow" : "allows"}`;
+    const what = `${left.length}${noun} ${left.length === 1 ? "is" : "are"}`;
     this.findings.push({
       code: "exclusive-later",
       level: "warning",
-      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is ${mode}, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
     });
   }
 
@@ -319,11 +326,16 @@ export class Comparison {
   #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
     const known = list.known ?? {};
     const match = new EntryMatch(known, this.#keyed);
-    const rows = new Map(match.found);
+    const rows = new Map<string, AllowDenyEntryRow>();
     const content: Record<string, string> = {};
+    const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
     for (const [key, row] of match.found) {
       const text = textOfEntry(row);
-      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
+      const isOther = isUnmanaged(known[key] ?? "");
+      // Somebody moved it to a list that isn't pruned.
+      if (isOther && !isPruned(key, text)) continue;
+      content[key] = isOther ? asUnmanaged(text) : text;
+      rows.set(key, row);
     }
     for (const [key, row] of this.#unmanagedOf(list, () => match.others(), textOfEntry)) {
       content[key] = asUnmanaged(textOfEntry(row));
@@ -352,16 +364,16 @@ export class Comparison {
     return { content, rows };
   }
 
-  /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
+  /** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
   #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     list: DesiredList,
     othersOf: () => ReadonlyMap<string, Row>,
     textOf: (row: Row) => string,
   ): (readonly [key: string, row: Row])[] {
     const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
-      if (options["mode"] !== "exclusive") return [];
-      const isIgnored = ignoring(kindOf(list), options);
-      return [...othersOf()].filter(([key, row]) => !isIgnored(key, textOf(row)));
+      if (!prunesAny(options["mode"])) return [];
+      const isPruned = pruning(kindOf(list), options);
+      return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
     };
     // A run removes what a refresh has shown, and that goes by what the state says of the list.
     const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
@@ -384,7 +396,7 @@ export class Comparison {
       const text = textOfEntry(row);
       const key = keys?.get(row) ?? keyOfRow(row);
       if (isIgnored("entry", key, text)) continue;
-      if (row.list === "allow" && this.#isDenied(keyOfRow(row))) this.#sayContradicted(row);
+      if (row.list === "allow" && this.#isDenied(row)) this.#sayContradicted(row);
       const entry = readEntry(key, text);
       const subject =
         entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
@@ -397,11 +409,17 @@ export class Comparison {
     return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
   }
 
-  #isDenied(key: string): boolean {
-    return this.#desired.lists.some(({ kind, declared }) => {
-      const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
-      return text !== undefined && readEntry(key, text)?.list === "deny";
-    });
+  /** Whether the value of an allow is declared as a deny, of a scope that overlaps with its own. */
+  #isDenied({ value, entry_type: entryType, verdict_scope: scope }: AllowDenyEntryRow): boolean {
+    const keys = KNOWN_VERDICT_SCOPES.filter((one) => isOverlappingScope(one, scope)).map((verdictScope) =>
+      keyOfEntry({ value, entryType, verdictScope }),
+    );
+    return this.#desired.lists.some(({ kind, declared }) =>
+      keys.some((key) => {
+        const text = kind === "entry" && Object.hasOwn(declared, key) ? declared[key] : undefined;
+        return text !== undefined && readEntry(key, text)?.list === "deny";
+      }),
+    );
   }
 
   /** A service may hold one value on both lists: then what is declared is there, and contradicted all the same. */

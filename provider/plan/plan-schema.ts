@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { TextFieldName } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import { LISTS } from "../settings/assumptions";
 import { count, text } from "../settings/json-fields";
@@ -58,6 +59,16 @@ export const subject = {
   ).exactOptional(),
   verdictScope: text("Only of entries.").exactOptional(),
 };
+
+/** What a file says of an entry or a VIP, as texts. */
+export const declaredTexts = {
+  comment: z.string().exactOptional(),
+  ticket: z.string().exactOptional(),
+  owner: z.string().exactOptional(),
+  approvedBy: z.string().exactOptional(),
+  expires: text("The last day (UTC), or never.").exactOptional(),
+  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+} satisfies Readonly<Record<TextFieldName, z.ZodType>>;
 
 const counts = z
   .array(

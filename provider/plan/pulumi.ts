@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { type Engine, ensureEngine } from "../engine";
+import { type Engine, requireEngine } from "../engine";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { secretsIn, without } from "../settings/secrets";
 import { harmless, printable } from "../settings/text";
@@ -38,9 +38,9 @@ export interface PulumiRun {
 const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
 
 /**
- * The engine whose CLI may be run here. Takes less than a millisecond where it is installed.
+ * The engine whose CLI may be run here.
  *
- * @param log told about a build, which takes minutes. Default: standard error.
+ * @param log told what takes longer than two seconds. Default: standard error.
  * @throws as {@link runPulumi} before it starts anything.
  */
 export async function readyPulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
@@ -49,7 +49,7 @@ export async function readyPulumi(log: (line: string) => void = logToStderr): Pr
       "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
     );
   }
-  return await ensureEngine({ log });
+  return await requireEngine({ log });
 }
 
 function logToStderr(line: string): void {
@@ -59,7 +59,7 @@ function logToStderr(line: string): void {
 /**
  * Runs the Pulumi CLI in the working folder's project.
  *
- * @throws {EngineUnavailableError} when there is none and none could be had.
+ * @throws {EngineUnavailableError} when no Pulumi CLI is installed.
  * @throws {PulumiError} (`ERR_PULUMI`) when it could not be started, or a Pulumi program called this.
  */
 export async function runPulumi(

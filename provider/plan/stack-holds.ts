@@ -4,7 +4,7 @@ import { vipList } from "../resources/lifecycle/vip-list";
 import { FRONTS, type FrontName, nameInUrn, typeOf, typesInUrn } from "../resources/resource-type";
 import type { RawArguments } from "../settings/arguments";
 import { textOfEntry } from "../settings/keyed-list";
-import { ignoring } from "../settings/list-arguments";
+import { pruning } from "../settings/list-arguments";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type Desired, type DesiredList, kindOf } from "./desired";
 import type { Plan } from "./plan";
@@ -97,13 +97,11 @@ export function onlySettings(state: unknown): string | undefined {
   return first === undefined || rest.length > 0 ? undefined : nameInUrn(first.urn);
 }
 
-/** An exclusive list would show at a refresh what else the tenant holds, and remove it. */
+/** A list that is pruned would show at a refresh what else the tenant holds, and remove it. */
 function showsMore(list: DesiredList, { unmanaged }: Plan): boolean {
-  if (list.options["mode"] !== "exclusive") return false;
-  const isIgnored = ignoring(kindOf(list), list.options);
+  const isPruned = pruning(kindOf(list), list.options);
   return unmanaged.some(
-    ({ kind, key, before }) =>
-      kind === list.kind && !isIgnored(key, textOfEntry({ list: before.list ?? "" })),
+    ({ kind, key, before }) => kind === list.kind && isPruned(key, textOfEntry({ list: before.list ?? "" })),
   );
 }
 

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { checkInProgram } from "./in-program";
+import { isKnown } from "./known-output";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
@@ -92,13 +93,8 @@ export class AllowDenyEntry extends pulumi.CustomResource {
  */
 function entryIdOf({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
   const told = pulumi.all([entryId, id]).apply(([own, other]) => own ?? other);
-  const isOwn = Promise.all([isKnown(entryId), isKnown(tenant)]).then(
-    ([isTold, isState]) => !isTold && isState,
-  );
+  // An output that failed is known, as the failure.
+  const known = [entryId, tenant].map((one) => isKnown(one).catch(() => true));
+  const isOwn = Promise.all(known).then(([isTold, isState]) => !isTold && isState);
   return pulumi.output(isOwn.then((own) => (own ? id : told)));
-}
-
-/** Whether a preview knows an output; one that failed is, as the failure. */
-async function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
-  return await (output as unknown as { readonly isKnown: Promise<boolean> }).isKnown.catch(() => true);
 }

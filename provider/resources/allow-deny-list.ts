@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
+import type { ListMode } from "../settings/list-mode";
 import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
@@ -41,6 +42,13 @@ export interface AllowDenyListArgs extends ListArgs {
     | Readonly<Record<string, pulumi.Input<AllowDenyListEntryArgs | string>>>
   >;
   /**
+   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
+   * the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up`
+   * removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else
+   * the tenant holds shows at a refresh, and the next `up` removes it.
+   */
+  readonly mode?: pulumi.Input<ListMode> | undefined;
+  /**
    * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each
    * such entry is then an error that names it. One with the same arguments is taken over in any case.
    */
@@ -66,7 +74,7 @@ export class AllowDenyList extends pulumi.CustomResource {
    */
   declare readonly entries: pulumi.Output<Record<string, string>>;
   /** The mode as it stands. */
-  declare readonly mode: pulumi.Output<"additive" | "exclusive" | undefined>;
+  declare readonly mode: pulumi.Output<ListMode | undefined>;
   /** Where it is: the service's host, and the explicit provider's name where there is one. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 

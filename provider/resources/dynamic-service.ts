@@ -4,6 +4,7 @@ import { type dynamic, runtime } from "@pulumi/pulumi";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
+import { PULUMI_UNKNOWN } from "../settings/unknown";
 import { isDefaultProvider } from "./configuration";
 import { dynamicFront } from "./dynamic-front";
 import type { Properties } from "./front";
@@ -25,7 +26,7 @@ const { Empty } = fromPulumi(
 const { Struct } = fromPulumi(
   "google-protobuf/google/protobuf/struct_pb",
 ) as typeof import("google-protobuf/google/protobuf/struct_pb.js");
-const { version } = fromPulumi("@pulumi/pulumi/version") as { readonly version: string };
+const { version } = fromPulumi("@pulumi/pulumi/package.json") as { readonly version: string };
 
 type Message<Name extends keyof typeof messages> = (typeof messages)[Name] extends new (
   ...args: never[]
@@ -209,7 +210,7 @@ export class DynamicService {
 
   #providerOf(connection: Connection, properties: Properties, otherwise: Properties = {}): Provider {
     const told = properties[PROVIDER_PROPERTY];
-    const which = told === runtime.unknownValue ? otherwise[PROVIDER_PROPERTY] : told;
+    const which = told === PULUMI_UNKNOWN ? otherwise[PROVIDER_PROPERTY] : told;
     const provider = this.#runs.get(connection)?.providers.get(which);
     if (provider === undefined) throw this.#foreign("this dynamic resource");
     return provider;

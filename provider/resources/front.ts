@@ -317,7 +317,8 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     },
 
     update: (id, olds, inputs, seconds = 0) =>
-      inTime("update", seconds, async (context) => {
+      inTime("update", seconds, async (given) => {
+        const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
         const before = stateOf(olds);
         if (otherTenant(olds) === undefined) expect(olds, declarationOf(before));
         if (session.sameTenant.accepts()) await context.confirmTenant(list);

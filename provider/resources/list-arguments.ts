@@ -7,13 +7,7 @@ import { namesElement } from "./ignored-changes";
 /** What every list takes beside its content. */
 export interface ListArgs {
   /**
-   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
-   * the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh,
-   * and the next `up` removes it.
-   */
-  readonly mode?: pulumi.Input<"additive" | "exclusive"> | undefined;
-  /**
-   * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`,
+   * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`,
    * `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
    */
   readonly ignore?: pulumi.Input<readonly pulumi.Input<string>[]> | undefined;

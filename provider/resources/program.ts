@@ -73,14 +73,14 @@ export class Program {
       const contrary = own === undefined ? contraryIn(declaration, thing) : undefined;
       if (own !== undefined) failures.push(declaredTwice(own, thing, owner));
       else if (contrary !== undefined) failures.push(onBothLists(contrary, thing, owner));
-      else if (declaration.wouldRemove?.(thing)) failures.push(removed(thing, owner));
+      else if (declaration.wouldRemove?.(thing)) failures.push(removed(thing, owner, declaration));
     }
     for (const list of this.#lists.values()) {
       for (const thing of declaration.things()) failures.push(...collision(thing, list));
       if (declaration.wouldRemove === undefined) continue;
       for (const thing of list.declaration.things()) {
         if (declaration.find(thing.subject) === undefined && declaration.wouldRemove(thing)) {
-          failures.push(removed(thing, list.owner));
+          failures.push(removed(thing, list.owner, declaration));
         }
       }
     }
@@ -95,7 +95,7 @@ function collision(thing: DeclaredThing, { owner, declaration }: Declared): Argu
   const contrary = contraryIn(declaration, thing);
   if (contrary !== undefined) return [onBothLists(thing, contrary, owner)];
   if (!declaration.wouldRemove?.(thing)) return [];
-  const reason = `${quote(thing.name)} would be removed again by ${describe(owner)}, which is exclusive: declare it there, or name it in the \`ignore\` of that list`;
+  const reason = `${quote(thing.name)} would be removed again by ${describe(owner)}, which is ${declaration.mode}: declare it there, or name it in the \`ignore\` of that list`;
   return [{ property: thing.property, reason }];
 }
 
@@ -122,9 +122,9 @@ function onBothLists(thing: DeclaredThing, other: DeclaredThing, owner: Owner): 
   return { property: thing.property, reason };
 }
 
-/** What another resource declares and an exclusive list would remove. */
-function removed(thing: DeclaredThing, owner: Owner): ArgumentFailure {
-  const reason = `is "exclusive", so this list would remove ${printable(thing.name)}, which ${describe(owner)} declares: declare it here, or name it in \`ignore\``;
+/** What another resource declares and a list would remove. */
+function removed(thing: DeclaredThing, owner: Owner, { mode }: Declaration): ArgumentFailure {
+  const reason = `is ${quote(mode)}, so this list would remove ${printable(thing.name)}, which ${describe(owner)} declares: declare it here, or name it in \`ignore\``;
   return { property: "mode", reason };
 }
 

@@ -29,7 +29,3 @@ export const allowDenyList: dynamic.ResourceProvider = dynamicFront("AllowDenyLi
 
 /** Pulumi's dynamic provider of `VipList`. */
 export const vipList: dynamic.ResourceProvider = dynamicFront("VipList", session);
-
-// Not before all is loaded: what Node.js keeps of compiled code holds for the flags that a process has then, and a program has none.
-// Where it can't be had, the work is done in a larger heap.
-setImmediate(() => void import("../machine/small-heap.js").catch(() => {}));

@@ -1,4 +1,4 @@
-import { version } from "@pulumi/pulumi/version";
+import { version } from "@pulumi/pulumi/package.json";
 import { sdkUnfit } from "../settings/sdk-requirement";
 
 /*

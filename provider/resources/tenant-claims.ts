@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
+import { LIST_MODES, type ListMode, prunes } from "../settings/list-mode";
 import { isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import { Announcements } from "./announcements";
@@ -45,8 +46,9 @@ const line = z.object({
     .object({
       identity: z.custom<TenantIdentity>((value) => typeof value === "object").optional(),
       hasList: z.boolean(),
-      isExclusive: z.boolean(),
-      /** Hashes of what is declared, each with one of how; a later line has what came since. */
+      /** The modes of lists that ignore nothing, and so remove what others declare. */
+      modes: z.array(z.enum(LIST_MODES)),
+      /** Hashes of what is declared, each with its list and a hash of how; a later line has what came since. */
       things: z.record(z.string(), z.string()),
     })
     .optional(),
@@ -244,18 +246,18 @@ function merged(claims: readonly Claim[]): Claim {
   for (const claim of claims) Object.assign(things, claim.things);
   return {
     hasList: claims.some(({ hasList }) => hasList),
-    isExclusive: claims.some(({ isExclusive }) => isExclusive),
+    modes: claims.flatMap(({ modes }) => modes),
     things,
   };
 }
 
 function claimOf(declarations: readonly Declaration[], identity: TenantIdentity | undefined): Claim {
   const things: Record<string, string> = {};
-  for (const { subject, claim } of thingsOf(declarations)) things[hash(subject)] = hash(claim);
+  for (const thing of thingsOf(declarations)) things[hash(thing.subject)] = encodeClaim(thing);
   return {
     ...(identity === undefined ? {} : { identity }),
     hasList: declarations.some(({ isList }) => isList),
-    isExclusive: declarations.some(({ removesOthers }) => removesOthers),
+    modes: modesOf(declarations),
     things,
   };
 }
@@ -280,19 +282,42 @@ function conflictOf(
   const haveBothLists = other.hasList && declarations.some(({ isList }) => isList);
   if (haveBothLists && !isOwnKey) return `Both declare a whole ${kind}.`;
   const own = new Set<string>();
-  for (const { subject, claim, name } of thingsOf(declarations)) {
-    const key = hash(subject);
+  for (const thing of thingsOf(declarations)) {
+    const key = hash(thing.subject);
     own.add(key);
     const there = Object.hasOwn(other.things, key) ? other.things[key] : undefined;
-    if (there !== undefined && there !== hash(claim)) return `Each declares ${quote(name)} otherwise.`;
-    if (there === undefined && other.isExclusive)
-      return `The exclusive ${kind} of the other would remove ${quote(name)}.`;
+    if (there !== undefined && there !== encodeClaim(thing))
+      return `Each declares ${quote(thing.name)} otherwise.`;
+    const mode = other.modes.find((one) => prunes(one, thing.target.list));
+    if (there === undefined && mode !== undefined)
+      return `The ${mode} ${kind} of the other would remove ${quote(thing.name)}.`;
   }
-  if (!declarations.some(({ removesOthers }) => removesOthers)) return undefined;
-  const beside = Object.keys(other.things).filter((key) => !own.has(key)).length;
-  if (beside === 0) return undefined;
-  return `The exclusive ${kind} here would remove ${beside === 1 ? "1 entry" : `${beside} entries`} that the other declares.`;
+  for (const mode of modesOf(declarations)) {
+    const beside = Object.entries(other.things).filter(
+      ([key, text]) => !own.has(key) && prunes(mode, listOfClaim(text)),
+    ).length;
+    if (beside > 0)
+      return `The ${mode} ${kind} here would remove ${beside === 1 ? "1 entry" : `${beside} entries`} that the other declares.`;
+  }
+  return undefined;
 }
+
+/** The modes of those that ignore nothing. */
+function modesOf(declarations: readonly Declaration[]): ListMode[] {
+  return declarations.flatMap(({ mode, removesOthers }) => (removesOthers && mode ? [mode] : []));
+}
+
+/** The list of a thing, which tells whether a mode prunes it, and a hash of what is declared of it. */
+function encodeClaim({ target: { list }, claim }: DeclaredThing): string {
+  return `${list ?? VIP} ${hash(claim)}`;
+}
+
+function listOfClaim(text: string): string | undefined {
+  const list = text.slice(0, text.indexOf(" "));
+  return list === VIP ? undefined : list;
+}
+
+const VIP = "vip";
 
 function* thingsOf(declarations: readonly Declaration[]): Iterable<DeclaredThing> {
   for (const { things } of declarations) yield* things();

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
+import type { VipListMode } from "../settings/list-mode";
 import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
@@ -29,6 +30,12 @@ export interface VipListArgs extends ListArgs {
     | Readonly<Record<string, pulumi.Input<VipListMemberArgs | string>>>
   >;
   /**
+   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
+   * the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh,
+   * and the next `up` removes it.
+   */
+  readonly mode?: pulumi.Input<VipListMode> | undefined;
+  /**
    * What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service,
    * whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is
    * and only forgets it; not in exclusive mode.
@@ -46,7 +53,7 @@ export class VipList extends pulumi.CustomResource {
   /** The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`. */
   declare readonly members: pulumi.Output<Record<string, string>>;
   /** The mode as it stands. */
-  declare readonly mode: pulumi.Output<"additive" | "exclusive" | undefined>;
+  declare readonly mode: pulumi.Output<VipListMode | undefined>;
   /** Where it is: the service's host, and the explicit provider's name where there is one. */
   declare readonly tenant: pulumi.Output<string | undefined>;
 

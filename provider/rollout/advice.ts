@@ -121,8 +121,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     isAnew: true,
   },
   // Of Pulumi.
-  ERR_ENGINE_UNAVAILABLE: { act: "Do what the message says, so that there is a Pulumi CLI" },
-  ERR_ENGINE_OPTION: { act: "Mend EMAIL_SECURITY_ENGINE" },
+  ERR_ENGINE_UNAVAILABLE: { act: "Install Pulumi, as the message says" },
   ERR_PULUMI: { act: "Mend what Pulumi's words name" },
 };
 

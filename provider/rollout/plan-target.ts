@@ -22,8 +22,8 @@ import {
 } from "../plan/stack-holds";
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
-import { sameComment } from "../resources/lifecycle/comparable";
 import type { EntryType } from "../settings/assumptions";
+import { sameComment } from "../settings/comparable";
 import { inverse, sortByDanger } from "../settings/danger";
 import { readEntry } from "../settings/keyed-list";
 import { risksOf } from "../settings/risk";

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "../machine/scratch-folder";
+import { identityOfObserved } from "../plan/observed";
 import { readyPulumi } from "../plan/pulumi";
 import { parsePlan } from "../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
@@ -23,7 +24,7 @@ import type { ClaimedTenant, RolloutSpec, TenantSummary } from "./journal/rollou
 import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
-import { notAsPlanned } from "./plan-target";
+import { notAsPlanned, readTenant } from "./plan-target";
 import { leftOutText } from "./report/told-rollout";
 import {
   isStackThere,
@@ -145,24 +146,28 @@ async function apply(
       }),
     };
     const stack = { project: spec.project, stack: target.stack, ...place };
+    const permits: Reach["permits"] = (_target, isAllowed) =>
+      office.permits(target.baseUrl, limit, isAllowed);
+    const reach = { environment, permits, signal };
+    if (wasEmpty(summary)) {
+      // Another key of this tenant may have been used since the planning.
+      const { observed } = await readTenant(target, key, reach);
+      const identity = identityOfObserved(target.baseUrl, observed);
+      await assertNoOtherTenant(claimed, identity, options.journal, "It was not written to.");
+    }
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
     const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
       pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
     );
     const result = await whenUnlocked(claimed, stack, signal, options, up);
     if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
-    const permits: Reach["permits"] = (_target, isAllowed) =>
-      office.permits(target.baseUrl, limit, isAllowed);
-    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
-      environment,
-      permits,
-      signal,
-    });
+    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
     // A tenant that was planned empty is identified by what it holds now.
     if (identity !== undefined) {
       try {
         await options.journal.identify(claimed, identity);
-        await assertNoOtherTenant(claimed, identity, options.journal);
+        if (wasEmpty(summary))
+          await assertNoOtherTenant(claimed, identity, options.journal, "It was written to.");
       } catch (error) {
         // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
         if (!isOfStorage(error)) throw error;
@@ -174,9 +179,13 @@ async function apply(
   }
 }
 
+/** Whether nothing identified a tenant when it was planned, so that it could be compared with no other one. */
+function wasEmpty({ identity }: TenantSummary): boolean {
+  return identity !== undefined && identity.entries + (identity.people?.length ?? 0) === 0;
+}
+
 /**
- * A tenant that was empty when it was planned could be compared with no other one. Now it can, so that no two keys of one tenant end a
- * rollout as if there were two.
+ * Keeps two keys of one tenant that was empty when it was planned from ending a rollout as if there were two tenants.
  *
  * @throws {SameTenantError} (`ERR_SAME_TENANT`)
  */
@@ -184,13 +193,12 @@ async function assertNoOtherTenant(
   claimed: ClaimedTenant,
   identity: TenantIdentity,
   journal: Journal,
+  outcome: string,
 ): Promise<void> {
-  const { identity: planned } = claimed.summary;
-  if (planned === undefined || planned.entries + (planned.people?.length ?? 0) > 0) return;
   const read = new Map([[claimed.target, identity]]);
   const same = findSameTargets(read, await journal.identitiesLike(claimed, identity));
   if (same.length > 0)
-    throw new SameTenantError(same, "The tenant was empty when it was planned, and was written to.");
+    throw new SameTenantError(same, `The tenant was empty when it was planned. ${outcome}`);
 }
 
 /** What the stack's state says of its last rollout from now on. */

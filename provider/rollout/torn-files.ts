@@ -25,6 +25,9 @@ const COMPRESSIONS = ["", ".gz", ".zst"];
  * checksum and the type of that file. Pulumi does without one that is not there, fails for ever at one that is cut off, and
  * makes it anew with the next state, so that nobody is disturbed. The state itself is replaced as a whole.
  *
+ * Deleting the file is the only way out: `export`, `import`, `cancel` and `stack rm` fail at it too. Without it, "is killed while it makes
+ * the first stack" in `test/engine/rollout-killed.slow.test.ts` fails.
+ *
  * @param files without a stack, those of all stacks of the project: Pulumi lists none of them while one has such attributes.
  * @returns what was taken away, for a person.
  */
@@ -53,6 +56,8 @@ function stacksIn(states: string): readonly string[] {
  * Takes away the locks that a CLI was killed in the middle of: each is written as `UUID.json.….tmp` and then given its name.
  * Pulumi takes it for a lock, and fails at one that is empty. Who has not named it for so long is dead; and if not, it finds
  * nothing to name, and ends before it has done anything.
+ *
+ * `pulumi cancel` would remove them too, but with them the lock of a run that has just begun. Without this, the same test fails.
  *
  * @returns what was taken away, for a person.
  */

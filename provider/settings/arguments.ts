@@ -104,22 +104,18 @@ export const vipEmployeeArguments = z.strictObject({
 });
 
 /** The complete arguments of an allow/deny entry. */
-export interface AllowDenyEntryInputs {
-  readonly list: "allow" | "deny";
-  readonly value: string;
-  readonly entryType: (typeof ENTRY_TYPES)[number];
-  readonly verdictScope: string;
-  readonly comment?: string;
-  readonly adopt?: boolean;
-  readonly acceptRisk?: string;
-}
+export type AllowDenyEntryInputs = Complete<typeof allowDenyEntryArguments, "entryType" | "verdictScope">;
 
 /** Arguments of a VIP employee after check. */
-export interface VipEmployeeInputs {
-  readonly email: string;
-  readonly comment?: string;
-  readonly onDelete?: (typeof ON_DELETE)[number];
-}
+export type VipEmployeeInputs = Complete<typeof vipEmployeeArguments, never>;
+
+/** Arguments as their schema has them, of which the named ones are never left out. */
+type Complete<Schema extends z.ZodObject, Name extends keyof z.infer<Schema>> = Readonly<
+  Omit<Exact<z.infer<Schema>>, Name> & Required<Pick<Exact<z.infer<Schema>>, Name>>
+>;
+
+/** What is left out is absent, not undefined. */
+type Exact<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
 export interface Checked {
   /** The arguments without what is empty. Holds {@link UNKNOWN} where the given ones did. */
@@ -241,8 +237,10 @@ function missingOr(input: unknown, wanted: string): string {
     : `must be ${wanted}, not ${quote(input)}`;
 }
 
-function oneOf(values: readonly string[]): string {
-  return values.map((value) => `"${value}"`).join(" or ");
+/** The values to choose from, for a message. */
+export function oneOf(values: readonly string[]): string {
+  const quoted = values.map((value) => `"${value}"`);
+  return [...quoted.slice(0, -2), quoted.slice(-2).join(" or ")].join(", ");
 }
 
 function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {

@@ -1,4 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS, type List } from "./assumptions";
+import { ENTRY_FIELDS, type Field, VIP_FIELDS } from "./entry-fields";
 import { canonicalMailbox, canonicalValue, isPlainDomain, parseEntryValue } from "./entry-value";
 import { canonicalComment, percentEncoded, printable } from "./text";
 
@@ -7,9 +8,9 @@ import { canonicalComment, percentEncoded, printable } from "./text";
  * stays small.
  *
  * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`, the value in canonical
- * form with its verdict scope where that is not the default; a risk that was accepted stands behind the list,
- * `"allow (risk accepted: they have no other domain): Contract 7"`. The VIP list:
- * `{ "ceo@company.example": "Chief executive" }`.
+ * form with its verdict scope where that is not the default. Other fields stand between brackets behind the list, each with its name:
+ * `"allow (risk accepted: they have no other domain): Contract 7"`. The VIP list: `{ "ceo@company.example": "Chief executive" }`, with such
+ * fields before the comment. A name that this release doesn't know is kept as it is: a later release wrote it.
  */
 export type KeyedList = Readonly<Record<string, string>>;
 
@@ -24,7 +25,11 @@ export interface ListedEntry {
   readonly comment?: string;
   /** Why its risk is accepted, in canonical form; never empty. It is never sent to the service. */
   readonly acceptRisk?: string;
+  readonly unknown?: UnknownFields;
 }
+
+/** Fields that this release doesn't know, by their names between brackets. */
+export type UnknownFields = Readonly<Record<string, string>>;
 
 /** One member of a keyed VIP list. */
 export interface ListedVip {
@@ -32,6 +37,7 @@ export interface ListedVip {
   readonly email: string;
   /** In canonical form; never empty. */
   readonly comment?: string;
+  readonly unknown?: UnknownFields;
 }
 
 /** What stands before the text of a key that a refresh has found, and that no program has declared. */
@@ -84,24 +90,65 @@ export function entryKey(entry: {
   return `${entry.list} ${keyOfEntry(entry)}`;
 }
 
-/** The text of an entry: its list, why its risk is accepted, and its comment. */
+/** The text of an entry: its list, its fields between brackets, and its comment. */
 export function textOfEntry(entry: {
   readonly list: string;
   readonly comment?: string | undefined;
   readonly acceptRisk?: string | undefined;
+  readonly unknown?: UnknownFields | undefined;
 }): string {
   const comment = canonicalComment(entry.comment);
-  const reason = canonicalComment(entry.acceptRisk);
-  const list = reason === "" ? entry.list : `${entry.list} (risk accepted: ${bracketed(reason)})`;
+  const fields = bracketedFields(ENTRY_FIELDS, entry).map((field) => ` ${field}`);
+  const list = `${entry.list}${fields.join("")}`;
   return comment === "" ? list : `${list}: ${comment}`;
 }
 
-/** `allow (risk accepted: they have no other domain): Contract 7`; a bracket in the reason that has no partner is `\)`. */
-const ENTRY_TEXT = /^(allow|deny)(?: \(risk accepted: ((?:[^\\()]|\\.|\([^\\()]*\))*)\))?(?:: ?(.*))?$/s;
+const NAME = "[a-z][a-z ]*";
+const VALUE = String.raw`(?:[^\\()]|\\.|\([^\\()]*\))*`;
+/** One field: `(risk accepted: Contract (2026))`; a bracket in the value that has no partner is `\)`. */
+const FIELD = new RegExp(String.raw`\((${NAME}): (${VALUE})\)`, "gs");
+const ENTRY_TEXT = new RegExp(String.raw`^(allow|deny)((?: \(${NAME}: ${VALUE}\))*)(?:: ?(.*))?$`, "s");
+const VIP_TEXT = new RegExp(String.raw`^((?:\(${NAME}: ${VALUE}\)(?: |$))*)(.*)$`, "s");
+/** The start of a comment that could be taken for a field, or for the mark of what nobody declared. */
+const LIKE_FIELD = new RegExp(String.raw`^\\*\((?:${NAME}: |unmanaged\) )`);
 
-/** A reason as it stands between brackets: what would end them is escaped, a pair of its own is left readable. */
-function bracketed(reason: string): string {
-  return reason.replace(/\([^\\()]*\)|[\\()]/g, (found) => (found.length > 1 ? found : `\\${found}`));
+/** The fields that stand between brackets, in the order of their descriptors; those of a later release come last. */
+function bracketedFields(
+  fields: Readonly<Record<string, Field>>,
+  { unknown = {}, ...values }: { readonly unknown?: UnknownFields | undefined },
+): readonly string[] {
+  const known = Object.entries(fields).flatMap(([name, { bracket }]) =>
+    bracket === undefined ? [] : [[bracket, (values as Record<string, unknown>)[name]] as const],
+  );
+  return [...known, ...Object.entries(unknown)].flatMap(([name, value]) => {
+    const text = canonicalComment(value as string | undefined);
+    return text === "" ? [] : [`(${name}: ${bracketed(text)})`];
+  });
+}
+
+/** Reads fields between brackets back: those that this release knows by their names as arguments. */
+function readFields(
+  fields: Readonly<Record<string, Field>>,
+  text: string,
+): Record<string, string> & { readonly unknown?: UnknownFields } {
+  if (text === "") return {};
+  const known = new Map(Object.entries(fields).map(([name, { bracket }]) => [bracket, name]));
+  const values: Record<string, string> = {};
+  const unknown: Record<string, string> = {};
+  for (const [, name = "", raw = ""] of text.matchAll(FIELD)) {
+    const value = outOfBrackets(raw);
+    const argument = known.get(name);
+    if (value !== "" && argument !== undefined) values[argument] = value;
+    else if (value !== "") unknown[name] = value;
+  }
+  return (Object.keys(unknown).length === 0 ? values : { ...values, unknown }) as ReturnType<
+    typeof readFields
+  >;
+}
+
+/** A value as it stands between brackets: what would end them is escaped, a pair of its own is left readable. */
+function bracketed(text: string): string {
+  return text.replace(/\([^\\()]*\)|[\\()]/g, (found) => (found.length > 1 ? found : `\\${found}`));
 }
 
 function outOfBrackets(text: string): string {
@@ -116,7 +163,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
     const entry = { list, value: key, entryType: "domain", verdictScope: DEFAULT_VERDICT_SCOPE } as const;
     return comment === "" ? entry : { ...entry, comment };
   }
-  const [, list, accepted = "", comment = ""] = ENTRY_TEXT.exec(asDeclared(text)) ?? [];
+  const [, list, fields = "", comment = ""] = ENTRY_TEXT.exec(asDeclared(text)) ?? [];
   const knownList = LISTS.find((one) => one === list);
   if (knownList === undefined) return undefined;
   const { name, qualifiers } = partsOf(key);
@@ -128,14 +175,13 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
     else if (!qualifier.startsWith(ALSO)) verdictScope = unescaped(qualifier);
   }
   const why = canonicalComment(comment);
-  const acceptRisk = outOfBrackets(accepted);
   return {
     list: knownList,
     value,
     entryType: (entryType ?? typeOf(value) ?? ENTRY_TYPES[0]) as EntryType,
     verdictScope,
     ...(why === "" ? {} : { comment: why }),
-    ...(acceptRisk === "" ? {} : { acceptRisk }),
+    ...readFields(ENTRY_FIELDS, fields),
   };
 }
 
@@ -170,8 +216,9 @@ export function sortedByKey<Text>(content: Readonly<Record<string, Text>>): Reco
 
 /** Reads a member back. */
 export function readVip(key: string, text: string): ListedVip {
-  const comment = canonicalComment(asDeclared(text));
-  return { email: key, ...(comment === "" ? {} : { comment }) };
+  const [, fields = "", rest = ""] = VIP_TEXT.exec(asDeclared(text)) ?? [];
+  const comment = canonicalComment(LIKE_FIELD.test(rest) && rest.startsWith("\\") ? rest.slice(1) : rest);
+  return { email: key, ...(comment === "" ? {} : { comment }), ...readFields(VIP_FIELDS, fields) };
 }
 
 export function keyOfVip(email: string): string {
@@ -179,8 +226,16 @@ export function keyOfVip(email: string): string {
   return printable(canonicalMailbox(email));
 }
 
-export function textOfVip(vip: { readonly comment?: string | undefined }): string {
-  return canonicalComment(vip.comment);
+/** The text of a member: its fields between brackets, and its comment. */
+export function textOfVip(vip: {
+  readonly comment?: string | undefined;
+  readonly unknown?: UnknownFields | undefined;
+}): string {
+  const comment = canonicalComment(vip.comment);
+  const fields = bracketedFields(VIP_FIELDS, vip);
+  return [...fields, LIKE_FIELD.test(comment) ? `\\${comment}` : comment]
+    .filter((part) => part !== "")
+    .join(" ");
 }
 
 const TYPE = "type ";

@@ -8,6 +8,7 @@ import {
   commentRefusal,
   isReason,
   ON_DELETE,
+  oneOf,
   type RawArguments,
   validate,
   vipEmployeeArguments,
@@ -28,20 +29,25 @@ import {
   sortedByKey,
   textOfEntry,
   textOfVip,
+  type UnknownFields,
 } from "./keyed-list";
+import {
+  explainVipMode,
+  LIST_MODES,
+  type ListMode,
+  prunes,
+  prunesAny,
+  VIP_LIST_MODES,
+  type VipListMode,
+} from "./list-mode";
 import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
-import { printable, quote } from "./text";
+import { canonicalComment, printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 import { withoutUndefined } from "./without-undefined";
-
-/** `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there. */
-export const LIST_MODES = ["additive", "exclusive"] as const;
-
-export type ListMode = (typeof LIST_MODES)[number];
 
 /** What every list takes beside its content. */
 interface ListOptions extends RemovalLimits {
@@ -58,6 +64,7 @@ export interface AllowDenyListInputs extends ListOptions {
 
 /** The complete arguments of a whole VIP list. */
 export interface VipListInputs extends ListOptions {
+  readonly mode?: VipListMode;
   readonly members: KeyedList;
   readonly onDelete?: (typeof ON_DELETE)[number];
 }
@@ -76,17 +83,7 @@ const wholeNumber = z
   .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
 
 const listOptions = {
-  mode: z
-    .enum(LIST_MODES, {
-      error: (issue) => `must be "additive" or "exclusive", not ${quote(issue.input)}`,
-    })
-    .describe(
-      'What becomes of the rest: "additive" leaves it alone, "exclusive" removes what is not declared.',
-    )
-    .optional(),
-  ignore: patterns
-    .describe("What is never touched, in exclusive mode too, unless it is declared.")
-    .optional(),
+  ignore: patterns.describe("What is never touched, whatever the mode, unless it is declared.").optional(),
   protect: patterns
     .describe("What must be declared: each pattern by at least one, and none that it names may go.")
     .optional(),
@@ -108,6 +105,12 @@ const content = z.unknown().optional();
 /** The arguments of a whole allow/deny list (reference, section Allow/deny list). */
 export const allowDenyListArguments = z.strictObject({
   entries: content.describe("The entries, as an array or keyed by value."),
+  mode: z
+    .enum(LIST_MODES, { error: (issue) => `must be ${oneOf(LIST_MODES)}, not ${quote(issue.input)}` })
+    .describe(
+      "What becomes of the rest: additive leaves it alone, exclusive-allows removes allow entries that are not declared, exclusive removes all that is not declared.",
+    )
+    .optional(),
   ...listOptions,
   adopt: z
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
@@ -118,6 +121,12 @@ export const allowDenyListArguments = z.strictObject({
 /** The arguments of a whole VIP list (reference, section VIP employees). */
 export const vipListArguments = z.strictObject({
   members: content.describe("The members, as an array or keyed by mailbox."),
+  mode: z
+    .enum(VIP_LIST_MODES, {
+      error: ({ input }) => explainVipMode(input) ?? `must be ${oneOf(VIP_LIST_MODES)}, not ${quote(input)}`,
+    })
+    .describe("What becomes of the rest: additive leaves it alone, exclusive removes what is not declared.")
+    .optional(),
   ...listOptions,
   onDelete: z
     .enum(ON_DELETE, {
@@ -206,6 +215,7 @@ export const ENTRIES: ListKind = {
       if (refusal !== undefined) return [{ property: "", reason: refusal }];
       const entry = readEntry(key, raw);
       if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
+      if (entry.unknown !== undefined) return [{ property: "", reason: unknownFields(raw, entry.unknown) }];
       const { entryType: _inferred, ...rest } = entry;
       return readElementObject(rest);
     }
@@ -309,6 +319,12 @@ function notAnEntryText(raw: string): string {
   return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
 }
 
+function unknownFields(raw: string, unknown: UnknownFields): string {
+  const names = Object.keys(unknown).map((name) => quote(name));
+  const { length } = names;
+  return `is ${quote(raw)}, and ${names.join(", ")} ${length === 1 ? "is a field" : "are fields"} that this release doesn't know; take ${length === 1 ? "it" : "them"} out, or write { comment } if that is the comment`;
+}
+
 const memberArguments = vipEmployeeArguments.omit({ onDelete: true });
 
 /** The kind of the VIP list. */
@@ -318,8 +334,9 @@ export const MEMBERS: ListKind = {
   schema: vipListArguments,
   isKeyed: () => false,
   readElement(raw, key) {
-    const written =
-      typeof raw === "string" ? (key === undefined ? { email: raw } : { email: key, comment: raw }) : raw;
+    const read = typeof raw === "string" ? memberOf(raw, key) : raw;
+    if (Array.isArray(read)) return read;
+    const written: unknown = read;
     if (!isObject(written)) {
       return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
     }
@@ -333,10 +350,6 @@ export const MEMBERS: ListKind = {
     const { email, comment } = inputs;
     if (email === UNKNOWN) return UNKNOWN;
     const text = comment === UNKNOWN ? UNKNOWN : textOfVip({ comment: comment as string | undefined });
-    if (typeof text === "string" && isUnmanaged(text)) {
-      const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(text.slice(0, text.length - asDeclared(text).length).trim())}`;
-      return [{ property: "comment", reason }];
-    }
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),
@@ -352,6 +365,18 @@ export const MEMBERS: ListKind = {
   describe: (key) => key,
   clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
 };
+
+/** A member whose element is a text: a mailbox, or what a keyed list says of one. */
+function memberOf(raw: string, key: string | undefined): RawArguments | readonly ArgumentFailure[] {
+  if (key === undefined) return { email: raw };
+  if (isUnmanaged(raw)) {
+    const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(raw.slice(0, raw.length - asDeclared(raw).length).trim())}`;
+    return [{ property: "comment", reason }];
+  }
+  const { comment, unknown } = readVip(key, raw);
+  if (unknown !== undefined) return [{ property: "", reason: unknownFields(raw, unknown) }];
+  return { email: key, comment: comment === canonicalComment(raw) ? raw : comment };
+}
 
 function placeOf(first: Placed, second: Placed): string {
   return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
@@ -387,11 +412,10 @@ export function checkList(
   const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content, own);
   failures.push(...read.failures);
   const inputs = { ...given, [kind.property]: read.keyed };
-  if (given["mode"] === "exclusive" && given["onDelete"] === "keep") {
+  if (prunes(given["mode"], undefined) && given["onDelete"] === "keep") {
     failures.push({
       property: "onDelete",
-      reason:
-        'can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
+      reason: `can't be "keep" in mode ${quote(given["mode"])}, which removes what is not declared; leave one of the two out`,
     });
   }
   // What is not known yet in a preview is judged in the update, before any write.
@@ -514,7 +538,7 @@ export function judge(
         name: kind.describe(key, text),
         from: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
       })),
-      before: countOf(before, options),
+      before: countOf(kind, before, options),
       after: Object.keys(keyed).length,
       noun: kind.noun,
     },
@@ -526,8 +550,8 @@ export function judge(
 }
 
 /**
- * What a run removes, by key with the text before: what was declared, or shown as unmanaged in exclusive mode, and is
- * not declared any more; never what is ignored.
+ * What a run removes, by key with the text before: what was declared, or shown as unmanaged in a mode that prunes it,
+ * and is not declared any more; never what is ignored.
  */
 export function removals(
   kind: ListKind,
@@ -537,12 +561,12 @@ export function removals(
 ): [key: string, text: string][] {
   if (options.onDelete === "keep") return [];
   const isIgnored = ignoring(kind, options);
+  const isPruned = pruning(kind, options);
   const removed: [key: string, text: string][] = [];
   for (const key of Object.keys(before)) {
     const text = before[key] ?? "";
     if (Object.hasOwn(declared, key)) continue;
-    if (isUnmanaged(text) && options.mode !== "exclusive") continue;
-    if (!isIgnored(key, text)) removed.push([key, text]);
+    if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removed.push([key, text]);
   }
   return removed;
 }
@@ -556,11 +580,21 @@ export function ignoring(
   return (key, text) => ignored.some((pattern) => pattern.matches(kind.target(key, text)));
 }
 
+/** Tells what a list removes although nobody declared it. */
+export function pruning(
+  kind: ListKind,
+  options: Pick<ListOptions, "mode" | "ignore">,
+): (key: string, text: string) => boolean {
+  if (!prunesAny(options.mode)) return () => false;
+  const isIgnored = ignoring(kind, options);
+  return (key, text) => prunes(options.mode, kind.target(key, text).list) && !isIgnored(key, text);
+}
+
 /** How many there are of which some may be removed: those nobody declared count only where they may go. */
-function countOf(before: KeyedList, options: ListOptions): number {
-  const keys = Object.keys(before);
-  if (options.mode === "exclusive") return keys.length;
-  return keys.reduce((count, key) => (isUnmanaged(before[key] ?? "") ? count : count + 1), 0);
+function countOf(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
+  const mayGo = ([key, text]: [string, string]): boolean =>
+    !isUnmanaged(text) || prunes(mode, kind.target(key, text).list);
+  return Object.entries(before).filter(mayGo).length;
 }
 
 /** The patterns that can be read; those that can't be were told by the check. */

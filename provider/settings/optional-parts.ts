@@ -3,7 +3,6 @@ import { dirname, join } from "node:path";
 import { satisfies } from "semver";
 import { EmailSecurityError } from "./email-security-error";
 import { isPostgres } from "./postgres-address";
-import { telemetryAsked } from "./telemetry-asked";
 
 /** What few programs use, of packages that whoever does so installs beside this one: its optional peers. */
 export const OPTIONAL_PARTS = {
@@ -13,14 +12,6 @@ export const OPTIONAL_PARTS = {
     is: "A rollout's journal in PostgreSQL",
     /** Whether the environment asks for it. */
     isAsked: (environment: NodeJS.ProcessEnv) => isPostgres(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
-  },
-  telemetry: {
-    packages: ["@opentelemetry/api", "@opentelemetry/sdk-node"],
-    is: "A rollout's telemetry",
-    isAsked: (environment: NodeJS.ProcessEnv) => {
-      const { traces, metrics } = telemetryAsked(environment);
-      return traces || metrics;
-    },
   },
 } as const;
 
@@ -46,23 +37,17 @@ export class MissingPackageError extends EmailSecurityError {
 
 /** The packages of a part, as they are installed here. */
 export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
-  const { devDependencies, peerDependencies } = manifest();
+  const { peerDependencies } = manifest();
   return OPTIONAL_PARTS[part].packages.map((name) => {
-    // OpenTelemetry's SDK is no peer to npm, which then refuses an upgrade of this package: Pulumi has another generation of it.
-    const range = peerDependencies[name] ?? devDependencies[name] ?? "*";
+    const range = peerDependencies[name] ?? "*";
     const version = installedVersion(name);
     return { name, range, version, isFit: version !== undefined && satisfies(version, range) };
   });
 }
 
-/**
- * What installs a part, in the versions that this package is tested with: of OpenTelemetry's interface Pulumi has an older one, which
- * would do for us, and not for the SDK. A shell may take a caret for its own.
- */
+/** The command that installs a part. Ranges with a caret are quoted, since a shell may interpret it. */
 export function installCommand(part: OptionalPart): string {
-  const { devDependencies, peerDependencies } = manifest();
-  const tested: Readonly<Record<string, string>> = { ...peerDependencies, ...devDependencies };
-  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${tested[name]}`);
+  const asked = packagesOf(part).map(({ name, range }) => `${name}@${range}`);
   return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
 }
 
@@ -97,7 +82,6 @@ interface Manifest {
   readonly name?: string;
   readonly version?: string;
   readonly peerDependencies: Readonly<Record<string, string>>;
-  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
 /** Of this package. */

@@ -13,7 +13,6 @@ export const VARIABLES: readonly string[] = [
   "COMMAND_VARIABLES",
   "DATABASE",
   "DEBUG",
-  "ENGINE",
   "KEY_FILES",
   "KEY_VARIABLES",
   "NESTED_PREVIEW",

@@ -131,7 +131,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         private InputList<string>? _ignore;
 
         /// <summary>
-        /// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        /// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         /// </summary>
         public InputList<string> Ignore
         {
@@ -152,7 +152,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         public Input<int>? MaxRemovals { get; set; }
 
         /// <summary>
-        /// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        /// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         /// </summary>
         [Input("mode")]
         public Input<PulumiEmailSecurity.EmailSecurity.ListMode>? Mode { get; set; }

@@ -102,7 +102,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     }
 
     /// <summary>
-    /// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    /// `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
     /// </summary>
     [EnumType]
     public readonly struct ListMode : IEquatable<ListMode>
@@ -115,6 +115,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         }
 
         public static ListMode Additive { get; } = new ListMode("additive");
+        public static ListMode ExclusiveAllows { get; } = new ListMode("exclusive-allows");
         public static ListMode Exclusive { get; } = new ListMode("exclusive");
 
         public static bool operator ==(ListMode left, ListMode right) => left.Equals(right);
@@ -187,6 +188,37 @@ namespace PulumiEmailSecurity.EmailSecurity
         [EditorBrowsable(EditorBrowsableState.Never)]
         public override bool Equals(object? obj) => obj is VerdictScope other && Equals(other);
         public bool Equals(VerdictScope other) => string.Equals(_value, other._value, StringComparison.Ordinal);
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override int GetHashCode() => _value?.GetHashCode() ?? 0;
+
+        public override string ToString() => _value;
+    }
+
+    /// <summary>
+    /// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    /// </summary>
+    [EnumType]
+    public readonly struct VipListMode : IEquatable<VipListMode>
+    {
+        private readonly string _value;
+
+        private VipListMode(string value)
+        {
+            _value = value ?? throw new ArgumentNullException(nameof(value));
+        }
+
+        public static VipListMode Additive { get; } = new VipListMode("additive");
+        public static VipListMode Exclusive { get; } = new VipListMode("exclusive");
+
+        public static bool operator ==(VipListMode left, VipListMode right) => left.Equals(right);
+        public static bool operator !=(VipListMode left, VipListMode right) => !left.Equals(right);
+
+        public static explicit operator string(VipListMode value) => value._value;
+
+        [EditorBrowsable(EditorBrowsableState.Never)]
+        public override bool Equals(object? obj) => obj is VipListMode other && Equals(other);
+        public bool Equals(VipListMode other) => string.Equals(_value, other._value, StringComparison.Ordinal);
 
         [EditorBrowsable(EditorBrowsableState.Never)]
         public override int GetHashCode() => _value?.GetHashCode() ?? 0;

@@ -112,7 +112,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         private InputList<string>? _ignore;
 
         /// <summary>
-        /// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        /// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         /// </summary>
         public InputList<string> Ignore
         {
@@ -148,7 +148,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         /// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         /// </summary>
         [Input("mode")]
-        public Input<PulumiEmailSecurity.EmailSecurity.ListMode>? Mode { get; set; }
+        public Input<PulumiEmailSecurity.EmailSecurity.VipListMode>? Mode { get; set; }
 
         /// <summary>
         /// What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.

@@ -120,7 +120,7 @@ export interface AllowDenyListArgs {
      */
     entries: pulumi.Input<{[key: string]: pulumi.Input<string>}>;
     /**
-     * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      */
     ignore?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
@@ -132,7 +132,7 @@ export interface AllowDenyListArgs {
      */
     maxRemovals?: pulumi.Input<number | undefined>;
     /**
-     * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
      */
     mode?: pulumi.Input<enums.ListMode | undefined>;
     /**

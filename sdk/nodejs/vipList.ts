@@ -111,7 +111,7 @@ export interface VipListArgs {
      */
     confirmRemovals?: pulumi.Input<number | undefined>;
     /**
-     * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      */
     ignore?: pulumi.Input<pulumi.Input<string>[] | undefined>;
     /**
@@ -129,7 +129,7 @@ export interface VipListArgs {
     /**
      * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
      */
-    mode?: pulumi.Input<enums.ListMode | undefined>;
+    mode?: pulumi.Input<enums.VipListMode | undefined>;
     /**
      * What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
      */

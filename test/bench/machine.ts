@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { requireEngine } from "pulumi-email-security/engine";
 
 /** What it was measured on. */
 export interface MachineFacts {
@@ -27,7 +27,7 @@ export async function machineFacts(date: string): Promise<MachineFacts> {
     memoryGb: Math.round(totalmem() / 1024 ** 3),
     system: systemName(),
     node: process.versions.node,
-    pulumi: `${(await ensureEngine()).version}, SDK ${sdk.version}`,
+    pulumi: `${(await requireEngine()).version}, SDK ${sdk.version}`,
   };
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { type Engine, ensureEngine } from "pulumi-email-security/engine";
+import { type Engine, requireEngine } from "pulumi-email-security/engine";
 import { type Finished, run } from "#bench/command";
 import type { StateSize } from "#bench/observation";
 
@@ -34,7 +34,7 @@ export class PulumiProject implements AsyncDisposable {
 
   /** @param program the text of its `index.ts` */
   static async create(program: string, environment: Record<string, string>): Promise<PulumiProject> {
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
     await symlink(resolve("node_modules"), join(folder, "node_modules"));
     await writeFile(join(folder, "Pulumi.yaml"), PROJECT);

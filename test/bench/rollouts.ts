@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { ensureEngine } from "pulumi-email-security/engine";
+import { requireEngine } from "pulumi-email-security/engine";
 import { run, stopCommands } from "#bench/command";
 import { machineFacts } from "#bench/machine";
 import { watchTree } from "#bench/memory";
@@ -61,7 +61,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 const measurements: RolloutMeasurement[] = [];
 // Of what is measured, and not of what was committed meanwhile.
 const facts = await machineFacts(values.date);
-const engine = await ensureEngine();
+const engine = await requireEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/cli/main.js");

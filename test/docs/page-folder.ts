@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { COMMAND } from "../support/command-line";
 import { compiled } from "../support/compile-cache";
@@ -41,7 +41,7 @@ export class PageFolder implements AsyncDisposable {
     for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
     await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
     await writeFile(join(home, ".gitignore"), "node_modules\n");
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const hosts = await hostsOf(languages, join(top, "scratch"));
     const PATH = [...hosts.folders, process.env["PATH"]].join(delimiter);
     const environment = {

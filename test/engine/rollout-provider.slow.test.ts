@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import type { EnginePool } from "../../provider/rollout/engine/engine-pool";
 import type { UpResult } from "../../provider/rollout/engine/up-request";
 import { built } from "../support/built";
@@ -16,7 +16,7 @@ let fleet: Fleet;
 let pool: EnginePool;
 /** One whose processes have these variables too. */
 let poolWith: (environment: Readonly<Record<string, string>>) => EnginePool;
-let engine: Awaited<ReturnType<typeof ensureEngine>>;
+let engine: Awaited<ReturnType<typeof requireEngine>>;
 /** Called at each write. */
 let atWrite: (() => void) | undefined;
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
     `require("fs").appendFileSync(${file}, process.execArgv.concat(process.argv.slice(1)).join(" ") + "\\n");`,
   );
   fleet.environment["NODE_OPTIONS"] = `--require ${recorder}`;
-  engine = await ensureEngine();
+  engine = await requireEngine();
   const { EnginePool: Pool } = (await import(
     built("rollout/engine/engine-pool.js", () => import("../../provider/rollout/engine/engine-pool.js"))
   )) as { readonly EnginePool: typeof EnginePool };

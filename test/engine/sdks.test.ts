@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
 import { schemaExamples } from "#scripts/schema-examples";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { missingToolchain } from "../support/language-hosts";
 import { EmptyFolder } from "../support/packed-package";
 
@@ -16,7 +16,7 @@ const SCHEMA = resolve("provider/dist/plugin/schema.json");
 const EXAMPLES = resolve("provider/plugin/schema/examples");
 
 it("has a schema that Pulumi's own check finds no fault with", async () => {
-  const { command, environment } = await ensureEngine();
+  const { command, environment } = await requireEngine();
   await using home = await EmptyFolder.create();
   const env = { ...environment(), PULUMI_HOME: home.path };
   const { stdout, stderr } = await run(command, ["schema", "check", SCHEMA, "--color", "never"], { env });

@@ -90,12 +90,14 @@ it("refuses a second key of another tenant before the first write, also where on
   expect(own.code, own.output).toBe(0);
 });
 
-it("doesn't end as done where two keys open one tenant that was empty when it was planned", async () => {
+it("writes to an empty tenant by one of its two keys only", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  await fleet.write("settings/t1.yaml", "version: 1\ndeny: [only-t1.example]\n");
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
-  const run = await fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes").ended;
+  const begun = fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes", "--concurrent", "1");
+  const run = await begun.ended;
   expect(run.code, run.output).toBe(1);
   expect(run.output).toContain("ERR_SAME_TENANT");
-  const states = Object.values(await fleet.states());
-  expect(states).toContain("failed");
+  expect(Object.values(await fleet.states())).toContain("failed");
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
 });

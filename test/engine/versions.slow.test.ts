@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import pulumi from "@pulumi/pulumi/package.json";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { sharedPackage } from "../support/packed-package";
 import { matrix } from "../support/scale";
@@ -39,11 +40,40 @@ describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fr
     await installation.live(front);
   });
 
+  it("has its patches of Pulumi's host in place", async () => {
+    expect(await installation.patchedMethods()).toHaveLength(3);
+  });
+
   it("rolls out", async () => {
     await installation.rollOut();
   });
 
   it("has the types", async () => {
     expect(await installation.typeErrors()).toEqual([]);
+  });
+});
+
+describe("an SDK whose internals are gone", () => {
+  let installation: Installation;
+
+  beforeAll(async () => {
+    installation = await Installation.of(pulumi.version, packed());
+    await installation.hideInternals();
+  });
+
+  it("is patched nowhere", async () => {
+    expect(await installation.patchedMethods()).toEqual([]);
+  });
+
+  afterAll(async () => {
+    await installation?.[Symbol.asyncDispose]();
+  });
+
+  it.each(FRONTS)("serves a stack of the %s front its whole life", async (front) => {
+    await installation.live(front);
+  });
+
+  it("rolls out", async () => {
+    await installation.rollOut();
   });
 });

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { expect } from "vitest";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { EmptyFolder, install, PACKAGE, type PackedPackage } from "../support/packed-package";
@@ -18,6 +18,29 @@ const MODULES = { dynamic: PACKAGE, native: `${PACKAGE}/native` } as const;
 export type Front = keyof typeof MODULES;
 
 export const FRONTS: readonly Front[] = ["dynamic", "native"];
+
+/** The internals of the SDK that this package uses, and what {@link Installation.hideInternals} calls them. */
+const HIDDEN = [
+  ["proto", "messages"],
+  ["version.js", "hidden-version.js"],
+  ["version.d.ts", "hidden-version.d.ts"],
+  ["runtime/debuggable.js", "runtime/hidden-debuggable.js"],
+  ["runtime/debuggable.d.ts", "runtime/hidden-debuggable.d.ts"],
+] as const;
+
+const PATCHED_METHODS = `
+const { createRequire } = require("node:module");
+const host = require.resolve("@pulumi/pulumi/cmd/dynamic-provider");
+process.argv.splice(1, 0, host, "127.0.0.1:1");
+require(host);
+const messages = Object.entries(createRequire(host).cache).find(([file]) => file.endsWith("provider_pb.js"))[1].exports;
+const methods = { CreateRequest: "getProperties", UpdateRequest: "getNews", DeleteRequest: "getId" };
+const before = Object.entries(methods).map(([name, method]) => [name, method, messages[name].prototype[method]]);
+require("pulumi-email-security/runtime");
+const patched = before.filter(([name, method, own]) => messages[name].prototype[method] !== own);
+console.log(JSON.stringify(patched.map(([name, method]) => name + "." + method)));
+process.exit();
+`;
 
 const KEY = "sandbox-acme-ci";
 const ENTRIES = entriesOf(30);
@@ -36,6 +59,30 @@ export class Installation implements AsyncDisposable {
     const folder = await EmptyFolder.create();
     await install(folder.path, "npm", packed, { "@pulumi/pulumi": sdk });
     return new Installation(folder);
+  }
+
+  /** Gives the installed SDK other names for all that it doesn't document, as a later release may. */
+  async hideInternals(): Promise<void> {
+    const sdk = join(this.#folder.path, "node_modules", "@pulumi", "pulumi");
+    for (const [before, after] of HIDDEN) await rename(join(sdk, before), join(sdk, after));
+    for (const file of await readdir(sdk, { recursive: true })) {
+      if (file.startsWith("node_modules") || !/\.(js|d\.ts)$/.test(file)) continue;
+      const text = await readFile(join(sdk, file), "utf8");
+      const renamed = text
+        .replace(/(["'](?:\.{1,2}\/)+)proto\//g, "$1messages/")
+        .replace(/\/(debuggable|version)(["'])/g, "/hidden-$1$2")
+        .replace(/\b(isKnown|isConfigSecret|__pulumiRunError)\b/g, "hidden_$1");
+      if (renamed !== text) await writeFile(join(sdk, file), renamed);
+    }
+  }
+
+  /** Which methods of the messages of Pulumi's host are replaced once it has loaded this package. */
+  async patchedMethods(): Promise<string[]> {
+    const { stdout } = await promisify(execFile)(process.execPath, ["-e", PATCHED_METHODS], {
+      cwd: this.#folder.path,
+    });
+    // The host prints its port, too.
+    return JSON.parse(stdout.split("\n").find((line) => line.startsWith("[")) ?? "");
   }
 
   /** A stack over a front, from its first `up` to its end. */
@@ -86,7 +133,7 @@ tenants:
 `,
     });
     await mkdir(join(folder, ".state"));
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "cli", "main.js");
     await promisify(execFile)(process.execPath, [command, "rollout", "--yes"], {
       cwd: folder,

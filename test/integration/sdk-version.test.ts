@@ -5,7 +5,7 @@ import { SDK_RANGE, sdkUnfit } from "../../provider/settings/sdk-requirement";
 
 /** What a program is told that finds another version of the SDK than there is, on standard error. */
 function beside(version: string, name: string): string {
-  const found = `require("@pulumi/pulumi/version").version = "${version}";`;
+  const found = `require("@pulumi/pulumi/package.json").version = "${version}";`;
   return spawnSync(process.execPath, ["-e", `${found} require("${name}")`], { encoding: "utf8" }).stderr;
 }
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { built } from "./built";
 import { linkPackages } from "./program-packages";
 
@@ -112,7 +112,7 @@ export class EngineProject implements AsyncDisposable {
     scratch: string,
     environment: Record<string, string> = {},
   ): Promise<EngineProject> {
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const state = join(scratch, ".state");
     await mkdir(state);
     return new EngineProject(folder, scratch, engine.command, {

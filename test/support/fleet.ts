@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import type { RolloutEvent } from "../../provider/rollout/report/rollout-event";
 import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
 import {
@@ -95,7 +95,7 @@ export class Fleet implements AsyncDisposable {
       },
       ...options.sandbox,
     });
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const keys = sandbox.tenants.map(({ name, apiKeys }) => [keyVariable(name), apiKeys.ci] as const);
     const fleet = new Fleet(
       folder,

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { ensureEngine } from "../../provider/engine";
+import { requireEngine } from "../../provider/engine";
 import { GITOPS } from "./pipeline-files";
 import { linkPackages } from "./program-packages";
 
@@ -55,7 +55,7 @@ export class GitopsRepository implements AsyncDisposable {
       `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ${install}\nexit 64\n`,
     );
     await chmod(join(commands, "npm"), 0o755);
-    const engine = await ensureEngine();
+    const engine = await requireEngine();
     const { PATH, ...environment } = engine.environment({
       PATH: [dirname(process.execPath), process.env["PATH"]].join(delimiter),
       HOME: join(top, "home"),

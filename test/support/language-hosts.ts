@@ -140,7 +140,7 @@ async function addExecutor(folder: string): Promise<void> {
   const target = join(folder, name);
   if (existsSync(target)) return;
   const { stdout } = await run("go", ["mod", "download", "-json", SDK], {
-    cwd: resolve("provider/engine/cli"),
+    cwd: resolve("scripts/engine/cli"),
     env: { ...process.env, GOFLAGS: "", GOWORK: "off" },
   });
   const { Dir } = JSON.parse(stdout) as { Dir: string };

@@ -159,11 +159,8 @@ export class NightlyExample implements AsyncDisposable {
     if (job?.script === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.#workspace();
     for (const one of from) {
-      await cp(join(one, "fleet"), join(workspace, "fleet"), { recursive: true }).catch(() => {});
-      for (const region of ["eu", "us"]) {
-        const journal = `journal-${region}.jsonl`;
-        await cp(join(one, journal), join(workspace, journal)).catch(() => {});
-      }
+      for (const artifact of ["fleet", "journals"])
+        await cp(join(one, artifact), join(workspace, artifact), COPY).catch(() => {});
     }
     const keys = join(this.#top, "keys.json");
     await writeFile(keys, JSON.stringify(this.#keys));

@@ -44,27 +44,14 @@ export const PULUMI_ERRORS = {
     next: "email-security rollout",
   },
   ERR_ENGINE_UNAVAILABLE: {
-    means: "There is no Pulumi CLI here, and none could be built.",
-    example: [
-      "No Pulumi engine could be found or made. Tried:",
-      "  - pulumi on PATH: there is none",
-      "Any one of these helps:",
-      "  - install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
-    ].join("\n"),
+    means: "No Pulumi CLI that can be used is installed. Nothing was started.",
+    example:
+      "No Pulumi CLI 3.200.0 or later was found on PATH, in /home/ci/acme/.pulumi/bin, in /home/ci/acme/.cache/pulumi-email-security/engine. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.",
     causes: [
-      "Pulumi is not installed, and there is no Go to build it, or Go's proxy can't be reached from here",
-      "the one on PATH is too old",
+      "Pulumi isn't installed, or its directory isn't on PATH",
+      "the installed one is too old, or lacks its Node.js host, as the message says",
     ],
-    remedies: [
-      "Install Pulumi, from pulumi.com/docs/install; or do one of the other things that the message lists.",
-    ],
-    next: "email-security doctor",
-  },
-  ERR_ENGINE_OPTION: {
-    means: "`EMAIL_SECURITY_ENGINE` names no way to get a Pulumi CLI.",
-    example: 'EMAIL_SECURITY_ENGINE is "brew": give one of path, build, or leave it unset to try all',
-    causes: ["a slip: it is `path` or `build`"],
-    remedies: ["Mend the variable, or unset it: then both ways are tried."],
+    remedies: ["Install Pulumi, from pulumi.com/docs/iac/download-install, and put it on PATH."],
     next: "email-security doctor",
   },
   ERR_PROTOCOL: {

@@ -313,13 +313,13 @@ export const CONFIGURATION_ERRORS = {
     example:
       'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
     causes: [
-      "a journal in PostgreSQL, or OpenTelemetry's variables, and nobody has installed what speaks to it",
+      "a journal in PostgreSQL, and nobody has installed what speaks to it",
       "packages that were installed elsewhere than beside `pulumi-email-security`, or only for development",
       "a later release that needs later versions",
     ],
     remedies: [
       "Run the command of the message in the folder in which `pulumi-email-security` is installed, with your own package manager.",
-      "Where a variable of the environment asks for it and nobody means it, take that away; `OTEL_SDK_DISABLED=true` asks for no telemetry.",
+      "If nobody wants a journal in PostgreSQL here, unset EMAIL_SECURITY_DATABASE.",
     ],
     next: "email-security doctor",
   },

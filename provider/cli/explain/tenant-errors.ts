@@ -10,7 +10,11 @@ export const TENANT_ERRORS = {
       '  declared  evil.example on the deny list (scope "global", comment "INC-7")',
       "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console.",
     ].join("\n"),
-    causes: ["somebody made it in the console", "another stack or another resource declares the same value"],
+    causes: [
+      "somebody made it in the console",
+      "another stack or another resource declares the same value",
+      "the tenant allows in another verdict scope what is to be denied",
+    ],
     remedies: [
       "To take it over and change it: say `adopt: true`.",
       "To keep it as it is: declare it as the message shows it.",

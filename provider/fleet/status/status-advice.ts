@@ -33,7 +33,7 @@ export function statusAdvice(
       ? []
       : [
           {
-            why: `A rollout removes what was added at ${counted(holding.length, "tenant")} only where the list is exclusive. On an additive list, declare it or remove it in the console.`,
+            why: `A rollout removes what was added at ${counted(holding.length, "tenant")} only where the list's mode is \`exclusive\`, or \`exclusive-allows\` for allows. Elsewhere, declare it or remove it in the console.`,
           },
         ]),
   ];

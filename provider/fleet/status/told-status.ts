@@ -1,5 +1,5 @@
 import { counted, minute, number, onOneLine } from "../../plan/render/words";
-import { sameComment } from "../../resources/lifecycle/comparable";
+import { sameComment } from "../../settings/comparable";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";

@@ -1,8 +1,9 @@
 import { delimiter } from "node:path";
-import { type Engine, EngineOptionError, findEngine } from "../../engine";
+import { type Engine, findEngine } from "../../engine";
+import { INSTALL_PULUMI } from "../../engine/engine-unavailable-error";
+import { MINIMUM_VERSION } from "../../engine/installed-engines";
 import { runCommand } from "../../engine/run-command";
 import { formatVersion } from "../../engine/version";
-import { MINIMUM_VERSION } from "../../engine/way";
 import { findingText } from "../../files/finding";
 import { type FilesLintResult, lintFiles } from "../../files/lint-files";
 import { leanEnvironment } from "../../machine/child-environment";
@@ -23,9 +24,7 @@ import { isProjectReadable } from "./pulumi-project";
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
   { name: "package", look: lookAtPackage },
-  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient, fail) },
-  // No rollout fails for its telemetry.
-  { name: "telemetry", look: (patient) => lookAtPart("telemetry", patient, warn) },
+  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient) },
 ];
 
 /** The Pulumi CLI and where it keeps the state. */
@@ -53,33 +52,23 @@ function sdkVersion(): string {
 }
 
 /** That it is not there is no fault where nobody asks for it. */
-function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof fail): Observation {
+function lookAtPart(part: OptionalPart, { environment }: Patient): Observation {
   const { is, isAsked } = OPTIONAL_PARTS[part];
   const packages = packagesOf(part);
   const error = missing(part, packages);
   const listed = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(found);
-  return isAsked(environment)
-    ? faulty(found, error.message)
-    : skipped(`${found}; \`${installCommand(part)}\``);
+  return isAsked(environment) ? fail(found, error.message) : skipped(`${found}; \`${installCommand(part)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;
 
 async function lookAtEngine({ environment }: Patient): Promise<Observation> {
-  try {
-    const engine = await findEngine({ env: environment });
-    if (engine !== undefined) return told(engine);
-  } catch (error) {
-    if (!(error instanceof EngineOptionError)) throw error;
-    return fail("none was looked for", error.message);
-  }
-  // Not "fail": a plan of settings files does without, and what needs an engine gets one.
-  return warn(
-    `there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`,
-    "Install it (https://www.pulumi.com/docs/iac/download-install/); with Go on PATH, `email-security apply` would build one, which takes minutes.",
-  );
+  const engine = await findEngine({ env: environment });
+  if (engine !== undefined) return told(engine);
+  // Not "fail": a plan of settings files does without.
+  return warn(`there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`, INSTALL_PULUMI);
 }
 
 function told({ version, source, folder }: Engine): Observation {
@@ -101,7 +90,8 @@ function putOnPath(folder: string): string {
 
 const WHERE: Readonly<Record<Engine["source"], string>> = {
   path: "on PATH",
-  build: "built from its Go modules",
+  "pulumi-home": "installed in Pulumi's own directory",
+  cache: "built from its Go modules",
 };
 
 async function lookAtBackend({ environment, folder }: Patient): Promise<Observation> {

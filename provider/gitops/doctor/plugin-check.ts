@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { ZodError } from "zod";
-import { findOnPath, programsIn } from "../../engine/path-way";
+import { findOnPath, programsIn } from "../../engine/installed-engines";
 import { describeFailure, runCommand } from "../../engine/run-command";
 import { leanEnvironment } from "../../machine/child-environment";
 import { excerpt, printable, quote } from "../../settings/text";

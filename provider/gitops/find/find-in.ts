@@ -1,11 +1,12 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { textsOf } from "../../files/element-fields";
 import type { Place } from "../../files/finding";
 import type { ReadResult } from "../../files/read-settings";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { KnownLists } from "../../plan/desired";
-import { sameComment } from "../../resources/lifecycle/comparable";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { sameComment } from "../../settings/comparable";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { canonicalComment } from "../../settings/text";
@@ -172,20 +173,14 @@ function declaredThere(
   one: DeclaredEntry | DeclaredVip,
   includedAt: ReadonlyMap<string, Place>,
 ): DeclaredThere {
-  const { comment, ticket, owner, approvedBy, expires, place, overrides } = one;
-  const { list, acceptRisk } = one.kind === "entry" ? one : { list: VIP, acceptRisk: undefined };
-  return withoutUndefined({
-    list,
+  const { place, overrides } = one;
+  return {
+    list: one.kind === "entry" ? one.list : VIP,
     ...lineOf(place),
-    comment,
-    ticket,
-    owner,
-    approvedBy,
-    expires,
-    acceptRisk,
+    ...textsOf(one),
     includedAt: chainOf(place.file, includedAt),
     overrides: overrides.map(lineOf),
-  });
+  };
 }
 
 /** The lines by which a file is included, up to the file that was asked for. */

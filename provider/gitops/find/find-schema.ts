@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { declaredTexts } from "../../plan/plan-schema";
 import { count, text } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
@@ -14,12 +15,7 @@ export type Line = z.infer<typeof line>;
 const declaredShape = {
   list: text("allow, deny or vip."),
   ...lineShape,
-  comment: z.string().exactOptional(),
-  ticket: z.string().exactOptional(),
-  owner: z.string().exactOptional(),
-  approvedBy: z.string().exactOptional(),
-  expires: text("The last day (UTC), or never.").exactOptional(),
-  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+  ...declaredTexts,
   includedAt: lines.describe(
     "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
   ),

@@ -1,6 +1,6 @@
 import type { FileEdit } from "../../files/change-files";
 import type { Element, Section } from "../../files/edit";
-import type { FIELDS } from "../../files/edit-element";
+import type { ElementFieldName } from "../../files/element-fields";
 import { lineText } from "../../files/finding";
 import { isOwnFile, ownFileFor } from "../../files/own-file";
 import type { DeclaredEntry, Settings } from "../../files/settings";
@@ -136,7 +136,7 @@ class Planning implements PlannedChange {
     const before = this.edits.length;
     for (const [key, to] of Object.entries(facts)) {
       if (one[key as keyof Declaration] === to) continue;
-      const edit = { ...named, key: key as (typeof FIELDS)[number], to: to as string };
+      const edit = { ...named, key: key as ElementFieldName, to: to as string };
       this.edits.push({ file: one.place.file, edit });
     }
     if (reviewed !== undefined) {

@@ -1,4 +1,5 @@
 import { dirname, join, normalize } from "node:path";
+import { textsOf } from "../../files/element-fields";
 import { readerFrom } from "../../files/read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import { readYaml } from "../../files/yaml-source";
@@ -20,7 +21,7 @@ export function toldByFiles(
     state: ToldByFiles["state"],
     removedAt?: ToldByFiles["removedAt"],
   ): ToldByFiles => {
-    const { kind, key, place, overrides, comment, ticket, owner, approvedBy, expires } = one;
+    const { kind, key, place, overrides, expires } = one;
     const entry = one.kind === "entry" ? one : undefined;
     const isDay = expires !== undefined && expires !== "never";
     return withoutUndefined({
@@ -33,12 +34,7 @@ export function toldByFiles(
       chain: chains.get(normalize(place.file)) ?? [place.file],
       overrides,
       removedAt,
-      comment,
-      ticket,
-      owner,
-      approvedBy,
-      acceptRisk: entry?.acceptRisk,
-      expires,
+      ...textsOf(one),
       daysLeft: isDay ? Math.round((Date.parse(expires) - Date.parse(today)) / 86_400_000) : undefined,
     });
   };

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
+import { declaredTexts, evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
 import { LISTS } from "../../settings/assumptions";
 import { text } from "../../settings/json-fields";
 
@@ -32,12 +32,7 @@ const declared = z
       .readonly()
       .describe("What it takes the place of in included files, nearest first."),
     removedAt: place.describe("Where it is removed.").exactOptional(),
-    comment: z.string().exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    approvedBy: z.string().exactOptional(),
-    acceptRisk: z.string().exactOptional(),
-    expires: text("The last day (UTC), or never.").exactOptional(),
+    ...declaredTexts,
     daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
   })
   .readonly();

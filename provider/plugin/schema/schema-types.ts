@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ENTITY_TYPES } from "../../resources/functions/definitions";
 import { ON_DELETE } from "../../settings/arguments";
 import { ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "../../settings/assumptions";
-import { LIST_MODES } from "../../settings/list-arguments";
+import { LIST_MODES, VIP_LIST_MODES } from "../../settings/list-mode";
 import { type Words, wordsOf } from "./words";
 
 /** Where the types of the package are, and what a token starts with. */
@@ -52,18 +52,16 @@ interface Choice {
   readonly isOpen?: boolean;
 }
 
-const CHOICES: Readonly<Record<string, Choice>> = {
-  list: { name: "EntryList", values: LISTS, words: "List" },
-  entryType: { name: "EntryType", values: ENTRY_TYPES, words: "EntryType" },
-  verdictScope: {
-    name: "VerdictScope",
-    values: KNOWN_VERDICT_SCOPES,
-    words: "VerdictScope",
-    isOpen: true,
-  },
-  mode: { name: "ListMode", values: LIST_MODES, words: "LIST_MODES" },
-  onDelete: { name: "OnDelete", values: ON_DELETE, words: "ON_DELETE" },
-  entityType: { name: "EntityType", values: ENTITY_TYPES, words: "ENTITY_TYPES" },
+const CHOICES: Readonly<Record<string, readonly Choice[]>> = {
+  list: [{ name: "EntryList", values: LISTS, words: "List" }],
+  entryType: [{ name: "EntryType", values: ENTRY_TYPES, words: "EntryType" }],
+  verdictScope: [{ name: "VerdictScope", values: KNOWN_VERDICT_SCOPES, words: "VerdictScope", isOpen: true }],
+  mode: [
+    { name: "ListMode", values: LIST_MODES, words: "LIST_MODES" },
+    { name: "VipListMode", values: VIP_LIST_MODES, words: "VIP_LIST_MODES" },
+  ],
+  onDelete: [{ name: "OnDelete", values: ON_DELETE, words: "ON_DELETE" }],
+  entityType: [{ name: "EntityType", values: ENTITY_TYPES, words: "ENTITY_TYPES" }],
 };
 
 /** The part of a JSON Schema, as zod makes it, that says what type something has. */
@@ -130,13 +128,15 @@ export class SchemaTypes {
 
   /** The type of an argument whose values are known, all or some. */
   #choice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
-    const choice = CHOICES[property];
-    if (values === undefined && !choice?.isOpen) return undefined;
-    if (choice === undefined) throw new Error(`The values of ${property} have no name for the SDKs.`);
-    const { name, isOpen } = choice;
-    if (values !== undefined && values.join() !== choice.values.join()) {
-      throw new Error(`${property} takes ${values.join(", ")}, and ${name} has ${choice.values.join(", ")}.`);
+    const choices = CHOICES[property] ?? [];
+    const choice = choices.find((one) =>
+      values === undefined ? one.isOpen : one.values.join() === values.join(),
+    );
+    if (choice === undefined) {
+      if (values === undefined) return undefined;
+      throw new Error(`The values of ${property} have no name for the SDKs: ${values.join(", ")}.`);
     }
+    const { name, isOpen } = choice;
     const reference = this.#name(name, {
       description: wordsOf(this.#words, choice.words).text,
       type: "string",

@@ -4,6 +4,7 @@ import { readConfiguration } from "../configuration";
 import { connectedClient } from "../connected-client";
 import { refuseUnknownSettings } from "../in-program";
 import { refuseUnknownNames } from "../known-names";
+import { isKnown } from "../known-output";
 import { type Provider, settingsOf } from "../provider";
 import type { FunctionDefinition } from "./function-definition";
 
@@ -60,8 +61,7 @@ async function plainSettings(provider: Provider | undefined): Promise<SettingsCl
   if (provider === undefined) return undefined;
   const settings = settingsOf(provider);
   // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
-  const { isKnown } = settings as unknown as { isKnown?: Promise<boolean> };
-  if (isKnown !== undefined && !(await isKnown)) {
+  if (!(await isKnown(settings))) {
     throw new ConfigurationError(
       "The Provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
     );

@@ -5,20 +5,28 @@ import {
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
-import { canonicalValue, naturalKey } from "../../settings/entry-value";
+import { LISTS, type List } from "../../settings/assumptions";
+import {
+  declaredValues,
+  ENTRY_FIELDS,
+  isSentAlike,
+  valuesOf,
+  withArguments,
+} from "../../settings/entry-fields";
+import { naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue } from "../../tenant";
-import { comparable, comparableComment } from "./comparable";
 import { declarableEntry } from "./declarable";
 import { nameOfEntry } from "./entry-name";
 import {
   type AllowDenyEntryState,
+  assertNoConflict,
   clearOtherList,
+  conflictingAllow,
   declaredEntry,
   differenceOf,
   duplicatesOf,
@@ -34,7 +42,7 @@ import {
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
-import { type Context, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
@@ -49,17 +57,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   diff(state, inputs) {
     return [
-      changeOf(
-        "value",
-        comparable(state.value, canonicalValue),
-        comparable(inputs.value, canonicalValue),
-        true,
-      ),
-      changeOf("entryType", state.entryType, inputs.entryType, true),
-      changeOf("list", state.list, inputs.list),
-      changeOf("verdictScope", state.verdictScope, inputs.verdictScope),
-      changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
-      changeOf("acceptRisk", comparableComment(state.acceptRisk), comparableComment(inputs.acceptRisk)),
+      ...fieldChanges(ENTRY_FIELDS, state, inputs),
+      // Nobody declares a conflict: while there is one, each run looks whether it is still there.
+      changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
@@ -67,17 +67,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   foresee(inputs, before) {
-    if (before !== undefined && isUntouched(before.state, inputs)) return withArguments(before.state, inputs);
-    const { list, value, entryType, verdictScope, comment, acceptRisk } = inputs;
+    if (before !== undefined && isUntouched(before.state, inputs))
+      return withArguments(ENTRY_FIELDS, before.state, inputs);
     const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> =
       before?.state ?? { entryId: UNKNOWN, createdAt: UNKNOWN, createdBy: UNKNOWN };
     return withoutUndefined({
-      list,
-      value,
-      entryType,
-      verdictScope,
-      comment: comparableComment(comment) === undefined ? undefined : comment,
-      acceptRisk,
+      ...valuesOf(ENTRY_FIELDS, { ...inputs }),
       entryId,
       createdAt,
       createdBy,
@@ -132,7 +127,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }));
   },
 
-  async read(id, state, { tenant, confirmTenant }) {
+  async read(id, state, context) {
+    const { tenant, confirmTenant } = context;
     const query = { ...state, id: state.entryId ?? id };
     const row = await tenant.findEntrySurely(query);
     await confirmTenant("entries");
@@ -140,21 +136,16 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // A row that contradicts the entry on the other list is shown as what it is: somebody moved the value.
     const shown = (await contradicting(row, state, tenant)) ?? row;
     const fresh = stateOf(id, shown, state);
-    const { list, value, verdictScope, comment, acceptRisk } = fresh;
-    const inputs = {
-      list,
-      value,
-      ...(verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope }),
-      ...(comment === undefined ? {} : { comment }),
-      ...(acceptRisk === undefined ? {} : { acceptRisk }),
-    };
-    return { id: resourceId(shown), state: fresh, inputs };
+    const conflict = await conflictingAllow(fresh, context);
+    const inputs = declaredValues(ENTRY_FIELDS, { ...fresh });
+    const found = conflict === undefined ? fresh : { ...fresh, conflict: describeEntry(conflict) };
+    return { id: resourceId(shown), state: found, inputs };
   },
 
   async update(id, state, inputs, context) {
     const { tenant } = context;
     const { list, verdictScope, comment } = state;
-    if (isUntouched(state, inputs)) return withArguments(state, inputs);
+    if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
     const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
@@ -164,6 +155,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isOthers) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
+    await assertNoConflict(inputs, context, (row) => row.id === entryId);
     const query = { ...state, id: entryId };
     const isMove = change.list !== undefined;
     let again = await tenant.findEntrySurely(query);
@@ -176,7 +168,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         const difference = differenceOf(row, inputs);
         const sent = there === undefined ? { ...change, ...difference } : difference;
         const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
-        if (isMove) await clearOtherList(inputs, context, true);
+        if (isMove) await clearOtherList({ ...inputs, formerScope: verdictScope }, context, true);
         return stateOf(id, done, inputs);
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
@@ -238,6 +230,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
             (now) => now?.id !== entryId,
           );
     if (other === undefined) {
+      const left = await tenant.entriesOfValue(query);
+      sayLeftRows(state, left, { ...context, isLeft: (one) => one.list !== state.list && isOwn(one) });
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
@@ -278,19 +272,7 @@ async function rowOn(
   return rows.find((row) => row.list === list && (row.verdict_scope ?? entry.verdictScope) === scope);
 }
 
-/** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
+/** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
-  return (
-    state.list === inputs.list &&
-    state.verdictScope === inputs.verdictScope &&
-    comparableComment(state.comment) === comparableComment(inputs.comment)
-  );
-}
-
-/** The state with the arguments that are not the service's. */
-function withArguments(
-  { acceptRisk: _before, ...state }: AllowDenyEntryState,
-  { value, acceptRisk }: AllowDenyEntryInputs,
-): AllowDenyEntryState {
-  return { ...state, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
+  return state.conflict === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
 }

@@ -1,5 +1,6 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, isOverlappingScope, LISTS, type List } from "../../settings/assumptions";
+import { sameListText } from "../../settings/comparable";
 import { dangerRank } from "../../settings/danger";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
@@ -14,14 +15,22 @@ import {
   textOfEntry,
 } from "../../settings/keyed-list";
 import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { prunes } from "../../settings/list-mode";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
-import { sameListText } from "./comparable";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
-import { clearOtherList, declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
+import {
+  assertNoConflict,
+  clearOtherList,
+  declaredEntry,
+  ensureEntry,
+  heldAs,
+  keyOf,
+  takeOver,
+} from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
@@ -56,6 +65,8 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   ids: () => [],
 
   warnOfRemoval: () => [],
+
+  conflicts,
 
   observe,
 
@@ -165,15 +176,20 @@ class EntryWork {
   async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
     const context = this.#context;
     const known = this.#known.get(key);
+    // What this list prunes is removed once a refresh has shown it.
+    const leaves = (row: AllowDenyEntryRow): boolean =>
+      prunes(this.#inputs.mode, row.list) || this.#isIgnored(row);
     if (known === undefined) {
       const row = await this.#rowThatGoes(entry);
       if (row !== undefined) {
+        await assertNoConflict(entry, context, leaves);
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
         if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
       }
     } else {
+      await assertNoConflict(entry, context, leaves);
       const rows = await this.#rowsLike(entry);
       const own = rows.find((row) => row.list === known.list);
       const wanted = rows.find((row) => row.list === entry.list);
@@ -186,13 +202,14 @@ class EntryWork {
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) {
-        if (row.list !== entry.list) await this.#clearOtherList(entry);
+        const isMoved = row.list !== entry.list;
+        // Beside a deny that stays where it is, an allow is nobody's to remove.
+        if (isMoved) await this.#clearOtherList(entry);
+        else if (entry.list === "deny")
+          await clearOtherList(entry, context, this.#inputs.adopt ?? false, leaves);
         return;
       }
     }
-    // What is not declared is removed by an exclusive list once a refresh has shown it.
-    const isExclusive = this.#inputs.mode === "exclusive";
-    const leaves = (row: AllowDenyEntryRow): boolean => isExclusive || this.#isIgnored(row);
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, leaves);
   }
 
@@ -403,6 +420,21 @@ async function observe(
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }
 
+/** The allows beside what is known that conflict with a deny that is: of the same value, and of a scope that overlaps. */
+function conflicts(known: KeyedList, others: KeyedList): readonly string[] {
+  const allowed = entriesOf(others).filter(([, { list }]) => list === "allow");
+  if (allowed.length === 0) return [];
+  const denied = Map.groupBy(
+    entriesOf(known).filter(([, { list }]) => list === "deny"),
+    ([, entry]) => naturalKeyOf(entry),
+  );
+  return allowed.flatMap(([key, entry]) => {
+    const beside = denied.get(naturalKeyOf(entry)) ?? [];
+    const isConflict = beside.some(([, deny]) => isOverlappingScope(deny.verdictScope, entry.verdictScope));
+    return isConflict ? [key] : [];
+  });
+}
+
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
   hold(rows.map((row) => heldAs({ ...row, entryType: row.entry_type })));
@@ -429,7 +461,7 @@ function textOfFound(key: string, before: string, row: AllowDenyEntryRow): strin
   return sameListText(found, before) ? before : found;
 }
 
-/** The text of a row; the service is never told of a risk that was accepted, so that is taken from what is known. */
+/** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
 function textOfRow({ list, comment }: AllowDenyEntryRow, known: ListedEntry): string {
-  return textOfEntry({ list, comment, acceptRisk: list === known.list ? known.acceptRisk : undefined });
+  return textOfEntry({ ...(list === known.list ? known : {}), list, comment });
 }

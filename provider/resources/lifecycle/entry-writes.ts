@@ -3,15 +3,17 @@ import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import {
   DEFAULT_VERDICT_SCOPE,
   type EntryType,
+  isOverlappingScope,
   KNOWN_VERDICT_SCOPES,
   LISTS,
   type List,
 } from "../../settings/assumptions";
+import { describeComment, sameComment } from "../../settings/comparable";
+import { changeBody, createBody, ENTRY_FIELDS, unsentValues, valuesOfRow } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
-import { canonicalComment, excerpt, harmless, printable, quote } from "../../settings/text";
+import { canonicalComment, excerpt, printable, quote } from "../../settings/text";
 import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
-import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
@@ -31,6 +33,8 @@ export interface AllowDenyEntryState {
   readonly comment?: string;
   /** Why the risk is accepted. Only the state has it; the service is never told. */
   readonly acceptRisk?: string;
+  /** An allow that conflicts with this deny, as the last refresh found it. A run fails while it is there. */
+  readonly conflict?: string;
   /** The service's id where it is not the resource's own, which can't change in an update. */
   readonly entryId?: string;
   readonly createdAt?: string;
@@ -42,6 +46,7 @@ export interface AllowDenyEntryState {
  * asked.
  *
  * @param leaves whether a row of the value on the other list is left alone, as one that a list ignores. Default: none is.
+ * @throws {AlreadyExistsError} when the service holds it otherwise, or an allow that conflicts with it, and that may not be changed.
  */
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
@@ -49,7 +54,7 @@ export async function ensureEntry(
   leaves?: (row: AllowDenyEntryRow) => boolean,
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
-    const row = await ensured(inputs, context);
+    const row = await ensured(inputs, context, leaves);
     const isMeant = inputs.adopt || context.isManaged?.(entryKey(inputs)) === true;
     await clearOtherList(inputs, context, isMeant, leaves);
     return row;
@@ -62,12 +67,13 @@ export async function ensureEntry(
  * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
  * which only one was moved. What another resource declares or manages stays.
  *
+ * @param entry with the scope from which it was moved, where that was another one: rows of that one go too.
  * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
  * @param leaves as of {@link ensureEntry}.
  * @throws {AlreadyExistsError} when there are some and they may not be removed.
  */
 export async function clearOtherList(
-  entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
+  entry: Placed & { readonly formerScope?: string },
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
   isMeant: boolean,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
@@ -78,7 +84,7 @@ export async function clearOtherList(
     !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
     !leaves(row);
   const isOfScope = (row: AllowDenyEntryRow): boolean =>
-    (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope;
+    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
   sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isOfScope(row) });
   const others = rows.filter(
     (row) =>
@@ -97,6 +103,55 @@ export async function clearOtherList(
   await removeRows(others, entry, tenant);
   say(
     `Removed ${others.length === 1 ? "a duplicate" : `${others.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${others.map(describeEntry).join(" | ")}`,
+  );
+}
+
+type Placed = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
+
+/**
+ * The allow of another scope that conflicts with a deny of the same value, where this program neither declares nor manages it. The reference
+ * (section "Allow/deny list") doesn't say which of the two decides.
+ *
+ * @param leaves as of {@link ensureEntry}.
+ */
+export async function conflictingAllow(
+  entry: Placed,
+  { tenant, isDeclared, isManaged, isHeldElsewhere }: Context,
+  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
+): Promise<AllowDenyEntryRow | undefined> {
+  if (entry.list !== "deny") return undefined;
+  const rows = await tenant.entriesOfValue(entry);
+  return rows.find(
+    (row) =>
+      row.list === "allow" &&
+      row.verdict_scope !== undefined &&
+      row.verdict_scope !== entry.verdictScope &&
+      isOverlappingScope(row.verdict_scope, entry.verdictScope) &&
+      !isDeclared(keyOf(row, entry)) &&
+      isManaged?.(keyOf(row, entry)) !== true &&
+      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+      !leaves(row),
+  );
+}
+
+/**
+ * Keeps a deny from being reported as done beside an allow of another scope.
+ *
+ * @param leaves as of {@link ensureEntry}.
+ * @throws {AlreadyExistsError} that names the allow.
+ */
+export async function assertNoConflict(
+  entry: Placed,
+  context: Context,
+  leaves?: (row: AllowDenyEntryRow) => boolean,
+): Promise<void> {
+  const allow = await conflictingAllow(entry, context, leaves);
+  if (allow !== undefined) throw conflictOf(entry, allow);
+}
+
+function conflictOf(entry: Placed, allow: AllowDenyEntryRow): AlreadyExistsError {
+  return new AlreadyExistsError(
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it in another, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with \`--refresh\`.`,
   );
 }
 
@@ -139,20 +194,24 @@ export function heldAs(entry: {
   return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
-async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
+async function ensured(
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+  leaves?: (row: AllowDenyEntryRow) => boolean,
+): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const found = await tenant.findEntry(inputs);
+  const conflict = await conflictingAllow(inputs, context, leaves);
+  // One that adopts takes over the allow, whether or not the service would hold both.
+  if (conflict !== undefined && inputs.adopt && found === undefined)
+    return await adopt(conflict, inputs, context);
+  if (conflict !== undefined) throw conflictOf(inputs, conflict);
   if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
   let created: CreatedEntry;
   try {
-    created = await tenant.createEntry({
-      list: inputs.list,
-      entry_type: inputs.entryType,
-      // Another spelling would be another row where the service compares values literally.
-      value: canonicalValue(inputs.value),
-      verdict_scope: inputs.verdictScope,
-      ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
-    });
+    created = await tenant.createEntry(
+      createBody(ENTRY_FIELDS, { ...inputs }) as unknown as Parameters<Tenant["createEntry"]>[0],
+    );
   } catch (error) {
     const found = error instanceof ConflictError ? await colliding(inputs, context) : undefined;
     if (found === undefined) throw error;
@@ -397,13 +456,7 @@ export function differenceOf(
   held: Pick<AllowDenyEntryRow, "list" | "verdict_scope" | "comment">,
   inputs: AllowDenyEntryInputs,
 ): EntryChange {
-  // A service that does not tell the scope can't be compared with.
-  const sameScope = (held.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope;
-  return {
-    ...(held.list === inputs.list ? {} : { list: inputs.list }),
-    ...(sameScope ? {} : { verdict_scope: inputs.verdictScope }),
-    ...(sameComment(held.comment, inputs.comment) ? {} : { comment: inputs.comment ?? "" }),
-  };
+  return changeBody(ENTRY_FIELDS, held, { ...inputs }) as EntryChange;
 }
 
 /** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
@@ -418,30 +471,19 @@ export function resourceId(row: AllowDenyEntryRow): string {
 export function stateOf(
   id: string,
   row: AllowDenyEntryRow,
-  written: {
-    readonly value: string;
-    readonly entryType: EntryType;
-    readonly list: List;
-    readonly verdictScope?: string;
-    readonly comment?: string;
-    readonly acceptRisk?: string;
-  },
+  written: Omit<AllowDenyEntryInputs, "verdictScope" | "adopt"> & { readonly verdictScope?: string },
 ): AllowDenyEntryState {
-  const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
-  const comment = sameComment(row.comment, written.comment) ? written.comment : harmless(row.comment ?? "");
+  // What was accepted on one list is not accepted on the other.
+  const own = row.list === written.list ? { ...written } : {};
   return {
-    list: printable(row.list) as List,
-    value: sameValue ? written.value : printable(row.value),
-    entryType: printable(row.entry_type) as EntryType,
-    verdictScope: printable(row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE),
-    ...(canonicalComment(comment) === "" ? {} : { comment: comment ?? "" }),
+    ...(valuesOfRow(ENTRY_FIELDS, row, { verdictScope: DEFAULT_VERDICT_SCOPE, ...written }) as Pick<
+      AllowDenyEntryState,
+      "list" | "value" | "entryType" | "verdictScope"
+    >),
     ...(row.id === id ? {} : { entryId: row.id }),
     ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
     ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
-    // What was accepted on one list is not accepted on the other.
-    ...(row.list === written.list && written.acceptRisk !== undefined
-      ? { acceptRisk: written.acceptRisk }
-      : {}),
+    ...unsentValues(ENTRY_FIELDS, own),
   };
 }
 

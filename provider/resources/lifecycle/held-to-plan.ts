@@ -1,9 +1,9 @@
 import type { AllowDenyEntryRow } from "../../client";
+import { sameComment } from "../../settings/comparable";
 import { cutByDanger } from "../../settings/danger";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
-import { sameComment } from "./comparable";
 import { keyOfRow } from "./entry-match";
 import { PlanMovedError } from "./errors";
 import type { Context } from "./lifecycle";

@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
+import { differingFields, type Field } from "../../settings/entry-fields";
+import type { ListMode } from "../../settings/list-mode";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
@@ -102,8 +104,8 @@ export interface Context {
   /** Whether the program that runs declares what has this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
-   * While something is made: whether a resource of this process is what has this key, by the state. Then what is made is a
-   * replacement of it by itself, be it before the deletion or after.
+   * While something is created or updated: whether a resource of this process is what has this key, by the state. Then what is
+   * created replaces it, before its deletion or after.
    */
   readonly isManaged?: (key: string) => boolean;
   /** While a list is deleted: the one that the program declares in its place, by the same name. */
@@ -137,9 +139,11 @@ export interface Declaration {
   readonly has: (key: string) => boolean;
   /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
   readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
-  /** Whether this is an exclusive list that ignores nothing: it removes all that it doesn't declare. */
+  /** Of a list that prunes: its mode. */
+  readonly mode?: ListMode;
+  /** Whether this is a list that prunes and ignores nothing: it removes all that its mode prunes and it doesn't declare. */
   readonly removesOthers?: boolean;
-  /** Whether an exclusive list would remove what another resource declares. */
+  /** Whether a list that prunes would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;
 }
 
@@ -222,6 +226,19 @@ export function changeOf(
   if (before === after) return undefined;
   const kind = before === undefined ? "add" : after === undefined ? "delete" : "update";
   return { property, kind, replace };
+}
+
+/** The changes between a state and arguments, field by field. */
+export function fieldChanges(
+  fields: Readonly<Record<string, Field>>,
+  state: object,
+  inputs: object,
+): readonly Change[] {
+  const [before, after] = [state, inputs] as Readonly<Record<string, unknown>>[];
+  return differingFields(fields, before ?? {}, after ?? {}).flatMap((name) => {
+    const { change, comparable = (value) => value } = fields[name] as Field;
+    return changeOf(name, comparable(before?.[name]), comparable(after?.[name]), change === "replace") ?? [];
+  });
 }
 
 export function isDefined<T>(value: T | undefined): value is T {

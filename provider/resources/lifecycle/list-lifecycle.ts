@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { RawArguments } from "../../settings/arguments";
+import { sameListText } from "../../settings/comparable";
 import { cutByDanger } from "../../settings/danger";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
@@ -8,17 +9,17 @@ import {
   ignoring,
   judge,
   type ListKind,
-  type ListMode,
+  pruning,
   readPatterns,
   removals,
 } from "../../settings/list-arguments";
+import { type ListMode, prunes, prunesAny } from "../../settings/list-mode";
 import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
 import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import type { OnlyRemoves } from "../reviewed-plan";
 import { NotTriedError } from "./attempt-all";
-import { sameListText } from "./comparable";
 import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
@@ -57,6 +58,8 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly ids: (content: KeyedList) => readonly string[];
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
+  /** The keys of what is beside a list's own content and contradicts it. A run fails while it is there. */
+  readonly conflicts: (known: KeyedList, others: KeyedList) => readonly string[];
   /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
   /** The ids that {@link lookUp} takes, as a message tells them. */
@@ -111,7 +114,7 @@ export interface Failure {
 
 type State = Readonly<Record<string, unknown>>;
 
-/** Says in state that the last run did only a part, so that the engine's inputs are not what is there. */
+/** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
 
 /** What all whole lists do; a kind of list adds how it is read and written. */
@@ -157,13 +160,17 @@ export function listLifecycle<Inputs extends ListInputs>(
         has: (key) => thingOf(resource.keyOfDeclared(key))?.key === key,
         refusals: (held) => refusalsOf(held, inputs),
       };
-      if (inputs.mode !== "exclusive") return declaration;
+      const { mode } = inputs;
+      if (mode === undefined || !prunesAny(mode)) return declaration;
       const ignored = readPatterns(inputs.ignore);
       return {
         ...declaration,
+        mode,
         removesOthers: ignored.length === 0,
         wouldRemove: ({ target }) =>
-          resource.holds(target) && !ignored.some((pattern) => pattern.matches(target)),
+          resource.holds(target) &&
+          prunes(mode, target.list) &&
+          !ignored.some((pattern) => pattern.matches(target)),
       };
     },
 
@@ -234,11 +241,20 @@ export function listLifecycle<Inputs extends ListInputs>(
       const before = contentOf(state);
       const { known, others } = await resource.observe(before, context, { sure: true });
       await context.confirmTenant(resource.list);
-      const inputs = state as ListInputs;
-      const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
-      const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
-      const content = sortedByKey({ ...known, ...Object.fromEntries(unmanaged) });
+      const content = sortedByKey(withShown(known, others, state as ListInputs));
       const fresh = { ...state, [kind.property]: content };
+      const inputs = state as ListInputs;
+      // A list that prunes allows removes them.
+      const isIgnored = prunes(inputs.mode, "allow") ? () => true : ignoring(kind, inputs);
+      const staying = Object.fromEntries(Object.entries(others).filter((one) => !isIgnored(...one)));
+      const conflicts = resource.conflicts(known, staying);
+      if (conflicts.length > 0) {
+        const names = conflicts.map((key) => kind.describe(key, others[key] ?? ""));
+        context.say(
+          `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. The next \`up\` fails until that is removed.`,
+        );
+        return { id, state: { ...fresh, [INCOMPLETE]: true }, inputs: { ...fresh } };
+      }
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
       return isAsBefore ? { id, state: fresh } : { id, state: fresh, inputs: { ...fresh } };
@@ -372,7 +388,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       for (const [other, text] of Object.entries(others ?? {})) content[other] ??= text;
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
-    if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
+    if (prunesAny(inputs.mode)) await reportOthers({ ...known, ...declared }, inputs, context);
     const state = stateOf(inputs, sortedByKey(content));
     return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
@@ -426,7 +442,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       return;
     }
     const { others } = observed;
-    const left = notIgnored(others, inputs);
+    const left = prunable(others, inputs);
     const found = Object.entries(left);
     if (found.length === 0) return;
     const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
@@ -441,9 +457,20 @@ export function listLifecycle<Inputs extends ListInputs>(
     );
   }
 
-  function notIgnored(content: KeyedList, inputs: ListInputs): KeyedList {
-    const isIgnored = ignoring(kind, inputs);
-    return Object.fromEntries(Object.entries(content).filter(([key, text]) => !isIgnored(key, text)));
+  /**
+   * The known content with what the list prunes. An entry that was shown before and has moved to a list which isn't pruned
+   * is left out: the run would not remove it.
+   */
+  function withShown(known: KeyedList, others: KeyedList, inputs: ListInputs): KeyedList {
+    const isPruned = pruning(kind, inputs);
+    const kept = Object.entries(known).filter(([key, text]) => !isUnmanaged(text) || isPruned(key, text));
+    const shown = Object.entries(prunable(others, inputs)).map(([key, text]) => [key, asUnmanaged(text)]);
+    return Object.fromEntries([...kept, ...shown]);
+  }
+
+  function prunable(content: KeyedList, inputs: ListInputs): KeyedList {
+    const isPruned = pruning(kind, inputs);
+    return Object.fromEntries(Object.entries(content).filter(([key, text]) => isPruned(key, text)));
   }
 
   function stateOf(inputs: Inputs, content: KeyedList): State {

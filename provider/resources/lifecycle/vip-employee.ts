@@ -1,14 +1,21 @@
 import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
+import { comparable, sameComment } from "../../settings/comparable";
+import {
+  declaredValues,
+  isSentAlike,
+  VIP_FIELDS,
+  valuesOf,
+  withArguments,
+} from "../../settings/entry-fields";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { comparable, comparableComment, sameComment } from "./comparable";
 import { NotImportableError } from "./errors";
 import { holdVipToPlan, isHeld } from "./held-to-plan";
-import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
@@ -43,27 +50,16 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 
   diff(state, inputs) {
-    return [
-      changeOf(
-        "email",
-        comparable(state.email, canonicalMailbox),
-        comparable(inputs.email, canonicalMailbox),
-        true,
-      ),
-      changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
-      changeOf("onDelete", state.onDelete, inputs.onDelete),
-    ].filter(isDefined) satisfies readonly Change[];
+    return fieldChanges(VIP_FIELDS, state, inputs);
   },
 
   ids: (_id, state) => [keyOfVip(state.email)],
 
   foresee(inputs, before) {
-    if (before !== undefined && isUntouched(before.state, inputs)) return withArguments(before.state, inputs);
-    const { email, comment, onDelete } = inputs;
+    if (before !== undefined && isUntouched(before.state, inputs))
+      return withArguments(VIP_FIELDS, before.state, inputs);
     return withoutUndefined({
-      email,
-      comment: comparableComment(comment) === undefined ? undefined : comment,
-      onDelete,
+      ...valuesOf(VIP_FIELDS, { ...inputs }),
       ...(before !== undefined && isStored(before.state) ? storedFields(before.state) : UNTOLD),
       ...(before !== undefined && isReadBack(before.state) ? directoryFields(before.state) : UNTOLD_PERSON),
     });
@@ -123,19 +119,14 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     if (row === undefined) return undefined;
     await sayVipTwins([email], context);
     const fresh = stateOf(row, state);
-    const { comment, onDelete } = fresh;
-    const inputs: VipEmployeeInputs = {
-      email: fresh.email,
-      ...(comment === undefined ? {} : { comment }),
-      ...(onDelete === undefined ? {} : { onDelete }),
-    };
-    return { id: canonicalMailbox(fresh.email), state: fresh, inputs: { ...inputs } };
+    const inputs = declaredValues(VIP_FIELDS, { ...fresh });
+    return { id: canonicalMailbox(fresh.email), state: fresh, inputs };
   },
 
   async update(_id, state, inputs, context) {
     const { tenant } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
-    if (isUntouched(state, inputs)) return withArguments(state, inputs);
+    if (isUntouched(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
     await context.confirmTenant("vips");
     if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
     try {
@@ -210,8 +201,8 @@ function isReadBack({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
 }
 
 /** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
-function isUntouched(state: VipEmployeeState, { comment }: VipEmployeeInputs): boolean {
-  return isReadBack(state) && comparableComment(state.comment) === comparableComment(comment);
+function isUntouched(state: VipEmployeeState, inputs: VipEmployeeInputs): boolean {
+  return isReadBack(state) && isSentAlike(VIP_FIELDS, { ...state }, { ...inputs });
 }
 
 /** Whether somebody added the VIP, or wrote of it: to comment on another makes it one of those. */
@@ -229,14 +220,4 @@ const UNTOLD_PERSON = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOW
 
 function directoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
   return withoutUndefined({ fullName, jobTitle, department });
-}
-
-/** The state with the arguments that are not the service's. */
-function withArguments(state: VipEmployeeState, inputs: VipEmployeeInputs): VipEmployeeState {
-  const { onDelete: _before, ...rest } = state;
-  return {
-    ...rest,
-    email: inputs.email,
-    ...(inputs.onDelete === undefined ? {} : { onDelete: inputs.onDelete }),
-  };
 }

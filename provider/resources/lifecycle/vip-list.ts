@@ -1,3 +1,4 @@
+import { sameComment, sameListText } from "../../settings/comparable";
 import { dangerRank } from "../../settings/danger";
 import { canonicalMailbox } from "../../settings/entry-value";
 import {
@@ -10,11 +11,11 @@ import {
   textOfVip,
 } from "../../settings/keyed-list";
 import { MEMBERS, type VipListInputs } from "../../settings/list-arguments";
+import { prunes } from "../../settings/list-mode";
 import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { isAutomatic } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
-import { sameComment, sameListText } from "./comparable";
 import { declarableVip } from "./declarable";
 import { VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
@@ -52,10 +53,12 @@ export const vipList = listLifecycle<VipListInputs>({
 
   ids: (content) => Object.keys(content).map(keyOfVip),
 
-  // An exclusive list can't keep anybody.
+  // A list that is pruned can't keep anybody.
   warnOfRemoval: (names, mode) => [
-    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${mode === "exclusive" ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
+    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${prunes(mode, undefined) ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
   ],
+
+  conflicts: () => [],
 
   observe,
 
@@ -189,7 +192,8 @@ async function observe(
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     if (before === undefined) others.set(key, text);
     else {
-      const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+      const own = textOfVip({ ...readVip(key, before), comment: row.comment });
+      const found = isUnmanaged(before) ? asUnmanaged(text) : own;
       // As it was written, where the service changes no more than white space.
       there.set(key, sameListText(found, before) ? before : found);
     }

@@ -1,10 +1,10 @@
 import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { LIST_LAG_MS } from "../../settings/assumptions";
+import { describeComment, sameComment } from "../../settings/comparable";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { excerpt, harmless, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
-import { describeComment, sameComment } from "./comparable";
 import {
   AutoDetectedError,
   commentAdvice,

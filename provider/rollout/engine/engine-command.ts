@@ -24,12 +24,6 @@ export class CliError extends Error {
   }
 }
 
-/**
- * How much the CLI's heap may grow, in percent, before its garbage is looked for: as often as Go does it by itself, that takes a
- * tenth of its time. It lives for seconds, and takes some 30 MB more; of a list of 50,000, 300 MB on 1.5 GB. Who has set another has it.
- */
-const GOGC = "400";
-
 type EngineCommandOptions = Pick<UpRequest, "command" | "version" | "environment">;
 
 /** What the Automation API asks of stacks, and nobody here wants to know; the stack is named with each command. */
@@ -83,7 +77,7 @@ export class EngineCommand {
     const unselected = verb === "stack" && noun === "init" ? ["--no-select"] : [];
     const child = spawn(this.#command, [...args, ...unselected, "--non-interactive"], {
       cwd,
-      env: { GOGC, ...additional, ...this.#environment, PULUMI_AUTOMATION_API: "true" },
+      env: { ...additional, ...this.#environment, PULUMI_AUTOMATION_API: "true" },
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#child = child;

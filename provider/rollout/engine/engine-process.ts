@@ -10,7 +10,7 @@ import { MARKER_OUTPUT } from "../stack-marker";
 import { hasDied } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
-import { ServedProvider } from "./served-provider";
+import type { ServedProvider } from "./served-provider";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /*
@@ -57,11 +57,11 @@ function tell(message: FromEngineProcess): void {
 /** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host of them where only that will do. */
 async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
   isCancelled = false;
-  if (request.front !== "dynamic" || !ServedProvider.isPossible)
-    return { result: await upWith(request), isSpent: false };
+  const Served = request.front === "dynamic" ? await loadServedProvider() : undefined;
+  if (Served === undefined) return { result: await upWith(request), isSpent: false };
   let provider: ServedProvider;
   try {
-    provider = await ServedProvider.start(request.environment);
+    provider = await Served.start(request.environment);
   } catch (error) {
     return { result: failedUp(request.stack, error, []), isSpent: false };
   }
@@ -72,6 +72,16 @@ async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> 
   // What an engine that died has left is to be looked at first.
   const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled && !hasDied(result.message);
   return { result: isAgain ? await upWith(request) : result, isSpent };
+}
+
+/** Undefined if Pulumi's SDK lacks the messages that it answers with: Pulumi's own host then serves the resources. */
+async function loadServedProvider(): Promise<typeof ServedProvider | undefined> {
+  try {
+    const { ServedProvider: Served } = await import("./served-provider.js");
+    return Served.isPossible ? Served : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 async function upWith(request: UpRequest): Promise<UpResult> {

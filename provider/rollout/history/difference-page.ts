@@ -1,3 +1,4 @@
+import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { TENANT_STATES } from "../report/told-rollout";
@@ -70,12 +71,10 @@ function changeLine(change: DeclaredChange): ToldLine {
 
 const NAMES: Readonly<Record<keyof DeclaredAs, string>> = {
   list: "list",
-  comment: "comment",
-  expires: "ends",
-  ticket: "ticket",
-  owner: "owner",
-  approvedBy: "approved by",
-  acceptRisk: "accepted",
+  ...(Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].label])) as Record<
+    TextFieldName,
+    string
+  >),
 };
 
 function shown(text: string | undefined): Words {

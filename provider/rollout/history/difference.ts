@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import { TEXT_FIELD_NAMES, textsOf } from "../../files/element-fields";
 import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
@@ -108,13 +109,13 @@ type Declarations = ReadonlyMap<
 
 function declaredIn({ entries, vips }: Settings): Declarations {
   const all = [
-    ...entries.map((one) => ({ one, value: one.value, own: { list: one.list, acceptRisk: one.acceptRisk } })),
+    ...entries.map((one) => ({ one, value: one.value, own: { list: one.list } })),
     ...vips.map((one) => ({ one, value: one.email, own: {} })),
   ];
   return new Map(
-    all.map(({ one: { kind, key, comment, ticket, owner, approvedBy, expires }, value, own }) => [
-      `${kind} ${key}`,
-      { kind, key, value, as: withoutUndefined({ ...own, comment, ticket, owner, approvedBy, expires }) },
+    all.map(({ one, value, own }) => [
+      `${one.kind} ${one.key}`,
+      { kind: one.kind, key: one.key, value, as: { ...own, ...textsOf(one) } },
     ]),
   );
 }
@@ -135,12 +136,4 @@ function changesBetween(was: Declarations, is: Declarations): readonly DeclaredC
 }
 
 /** What may be declared otherwise, in the order in which it is told. */
-export const FIELDS = [
-  "list",
-  "comment",
-  "expires",
-  "ticket",
-  "owner",
-  "approvedBy",
-  "acceptRisk",
-] as const satisfies readonly (keyof DeclaredAs)[];
+export const FIELDS: readonly (keyof DeclaredAs)[] = ["list", ...TEXT_FIELD_NAMES];

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { kind, change as planChange, sign } from "../../plan/plan-schema";
+import { declaredTexts, kind, change as planChange, sign } from "../../plan/plan-schema";
 import { count, text, time } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import {
@@ -167,12 +167,7 @@ export type ShownTenant = ShownRollout["tenants"][number];
 const declaredAs = z
   .strictObject({
     list: text("Only of entries.").exactOptional(),
-    comment: z.string().exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    approvedBy: z.string().exactOptional(),
-    expires: z.string().exactOptional(),
-    acceptRisk: z.string().exactOptional(),
+    ...declaredTexts,
   })
   .readonly();
 

@@ -38,12 +38,7 @@ export class JournalReader {
 
   /** All rollouts that were begun, the newest first. */
   async records(): Promise<readonly RolloutRecord[]> {
-    return await this.recordsIn(this.database);
-  }
-
-  /** The same, as a transaction sees them. */
-  async recordsIn(database: Queryable): Promise<readonly RolloutRecord[]> {
-    const rows = await database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
+    const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
     return rows.map(asRecord).sort((one, other) => compareRollouts(other, one));
   }
 

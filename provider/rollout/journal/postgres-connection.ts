@@ -2,7 +2,7 @@ import { Client, type ClientConfig } from "pg";
 import { printable } from "../../settings/text";
 import { DatabaseError } from "./database-error";
 import { ended } from "./postgres-session";
-import { TLS_PARAMETERS, tlsOf } from "./postgres-tls";
+import { completeTls, withoutTls } from "./postgres-tls";
 
 /** Where journals are when the URL names no other schema. */
 const DEFAULT_SCHEMA = "email_security";
@@ -15,7 +15,7 @@ const CONNECT_MS = 10_000;
 
 /** What is set of a connection, as `pg` and the queue understand it alike. */
 interface Connecting
-  extends Pick<ClientConfig, "ssl" | "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
+  extends Pick<ClientConfig, "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
   readonly connectionString: string;
   readonly connectionTimeoutMillis: number;
 }
@@ -35,7 +35,7 @@ export interface PostgresPlace {
 
 /**
  * Reads the URL of a database: `postgres://user:password@host:port/database`. `sslmode` means what it does to PostgreSQL's own
- * programs ({@link tlsOf}), and a server that lacks TLS is asked for its word on it once; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
+ * programs ({@link completeTls}), and a server that lacks TLS is asked for its word on it once; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
  * out comes from PostgreSQL's environment variables.
  *
  * @throws {DatabaseError} when it is none.
@@ -49,10 +49,9 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     throw noUrl();
   }
   if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw noUrl();
-  const { ssl, mayBePlain } = tlsOf(parsed.searchParams, process.env);
+  const tls = completeTls(url, process.env);
   const over: Connecting = {
-    connectionString: withoutTls(url),
-    ssl,
+    connectionString: tls.url,
     application_name: "email-security",
     connectionTimeoutMillis: CONNECT_MS,
     // What has vanished without a word is noticed, on this side as on the server's.
@@ -61,8 +60,8 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
   };
   const { host, port, database = "", user = "", password } = described(over);
   // Nobody listens in on a socket of this machine.
-  const isPlain = host.startsWith("/") || (mayBePlain && (await hasNoTls(over)));
-  const config: Connecting = isPlain ? { ...over, ssl: false } : over;
+  const isPlain = host.startsWith("/") || (tls.mayBePlain && (await hasNoTls(over)));
+  const config: Connecting = isPlain ? { ...over, connectionString: withoutTls(url) } : over;
   const schema = schemaIn(parsed.searchParams.get("options") ?? "");
   const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
   return {
@@ -126,14 +125,6 @@ function noUrl(): DatabaseError {
   return new DatabaseError(
     "The database is no URL of PostgreSQL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
   );
-}
-
-/** Without what says how it is encrypted: `pg` would take `require` for `verify-full`, and nothing for plain text. */
-function withoutTls(url: string): string {
-  const [address = "", query = ""] = url.split(/\?(.*)/s);
-  const parameters = new URLSearchParams(query);
-  for (const name of TLS_PARAMETERS) parameters.delete(name);
-  return parameters.size === 0 ? address : `${address}?${parameters}`;
 }
 
 /** Whether the server says that it has no TLS. What else may be wrong is told by who connects next. */

@@ -1,66 +1,67 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { ConnectionOptions } from "node:tls";
-import { readPlainFile } from "../../machine/plain-file";
 import { quote } from "../../settings/text";
 import { DatabaseError } from "./database-error";
 
-/** How a connection is encrypted. */
-export interface Tls {
-  /** As `pg` takes it. */
-  readonly ssl: false | ConnectionOptions;
-  /** Whether it goes on in plain text where the server says that it has no TLS. */
+/** A database's URL that says how its connection is encrypted. */
+export interface TlsUrl {
+  /** The parameters mean to `pg` what they mean to libpq. */
+  readonly url: string;
+  /** Whether to continue in plain text if the server has no TLS, which `pg` doesn't do by itself. */
   readonly mayBePlain: boolean;
 }
 
 const MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"] as const;
 type Mode = (typeof MODES)[number];
 
-/** What of an address is read here, and not by `pg`, to which some of it means something else. */
-export const TLS_PARAMETERS = ["sslmode", "ssl", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
+const FILES = { sslrootcert: "root.crt", sslcert: "postgresql.crt", sslkey: "postgresql.key" } as const;
 
 /**
- * What an address, and else PostgreSQL's environment variables, say of TLS, as PostgreSQL's own programs read it; where nobody
- * says anything, `prefer`: with TLS where the server has it, whoever that is. `allow` is the same here.
+ * Completes a URL with what libpq reads elsewhere: PostgreSQL's environment variables, the files in `~/.postgresql`, and `prefer` as
+ * the default mode. Without these, `pg` connects in plain text, or doesn't verify where libpq does.
  *
- * @throws {DatabaseError} when a file can't be read, or what is said contradicts itself.
+ * @throws {DatabaseError} for an invalid or contradictory mode.
  */
-export function tlsOf(parameters: URLSearchParams, environment: NodeJS.ProcessEnv): Tls {
-  const said = (name: string): string | undefined =>
-    parameters.get(name) || environment[`PG${name.toUpperCase()}`] || undefined;
-  const root = said("sslrootcert") ?? own("root.crt");
-  const mode = modeOf(parameters, said("sslmode"), root);
-  if (mode === "disable") return { ssl: false, mayBePlain: false };
-  const certificate = said("sslcert") ?? own("postgresql.crt");
-  const key = said("sslkey") ?? own("postgresql.key");
-  const client = {
-    ...(certificate === undefined ? {} : { cert: read(certificate) }),
-    ...(certificate === undefined || key === undefined ? {} : { key: read(key) }),
-  };
-  if (mode === "allow" || mode === "prefer") {
-    return { ssl: { ...client, rejectUnauthorized: false }, mayBePlain: true };
+export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl {
+  const parameters = parametersIn(url);
+  const variable = (name: string): string | undefined => environment[`PG${name.toUpperCase()}`] || undefined;
+  const read = (name: string): string | undefined => parameters.get(name) || variable(name);
+  const root = read("sslrootcert") ?? fileInHome(FILES.sslrootcert);
+  const mode = modeOf(parameters, variable("sslmode"), root);
+  if (mode === "disable") return { url: withoutTls(url), mayBePlain: false };
+  for (const [name, file] of Object.entries(FILES)) {
+    const path = read(name) ?? fileInHome(file);
+    if (path !== undefined) parameters.set(name, path);
   }
-  // Without a file, those that Node.js trusts.
-  const authorities = root === undefined || root === "system" ? {} : { ca: read(root) };
-  if (mode === "verify-full") return { ssl: { ...client, ...authorities }, mayBePlain: false };
-  if (root === undefined && mode === "verify-ca") {
-    throw new DatabaseError(
-      "sslmode=verify-ca needs the certificate of the authority: &sslrootcert=<file>. With the authorities that everybody trusts, sslmode=verify-full, which also looks at the server's name.",
-    );
-  }
-  // That of an authority makes `require` look whether the server's is of it.
-  const isVerified = root !== undefined;
-  return {
-    ssl: { ...client, ...authorities, rejectUnauthorized: isVerified, checkServerIdentity: () => undefined },
-    mayBePlain: false,
-  };
+  // Node.js trusts the authorities of the system by default.
+  if (root === "system") parameters.delete("sslrootcert");
+  parameters.delete("ssl");
+  // `pg` lacks `allow`. It differs from `prefer` in what is tried first.
+  parameters.set("sslmode", mode === "allow" ? "prefer" : mode);
+  parameters.set("uselibpqcompat", "true");
+  return { url: withParameters(url, parameters), mayBePlain: mode === "allow" || mode === "prefer" };
 }
 
-function modeOf(parameters: URLSearchParams, said: string | undefined, root: string | undefined): Mode {
-  const old = parameters.get("ssl");
-  const byOld = old === null ? undefined : /^(true|1)$/.test(old) ? "require" : "disable";
-  const mode = (parameters.get("sslmode") || byOld) ?? said ?? (root === "system" ? "verify-full" : "prefer");
+/** The same URL for a connection in plain text. */
+export function withoutTls(url: string): string {
+  const parameters = parametersIn(url);
+  for (const name of ["ssl", "uselibpqcompat", ...Object.keys(FILES)]) parameters.delete(name);
+  parameters.set("sslmode", "disable");
+  return withParameters(url, parameters);
+}
+
+function modeOf(parameters: URLSearchParams, byDefault: string | undefined, root: string | undefined): Mode {
+  const ssl = parameters.get("ssl");
+  if (ssl !== null && ssl !== "true") {
+    throw new DatabaseError(
+      `The database's URL has ssl=${quote(ssl)}, which PostgreSQL doesn't know. Give sslmode instead: one of ${MODES.join(", ")}.`,
+    );
+  }
+  const mode =
+    parameters.get("sslmode") ||
+    (ssl === "true" ? "require" : byDefault) ||
+    (root === "system" ? "verify-full" : "prefer");
   if (!isMode(mode)) {
     throw new DatabaseError(`The database's sslmode is ${quote(mode)}: give one of ${MODES.join(", ")}.`);
   }
@@ -76,19 +77,17 @@ function isMode(text: string): text is Mode {
   return MODES.some((mode) => mode === text);
 }
 
-/** A file where PostgreSQL's own programs look for it. */
-function own(name: string): string | undefined {
+function fileInHome(name: string): string | undefined {
   const file = join(homedir(), ".postgresql", name);
   return existsSync(file) ? file : undefined;
 }
 
-function read(file: string): Buffer {
-  try {
-    return readPlainFile(file);
-  } catch (cause) {
-    throw new DatabaseError(
-      `The database's URL can't be used: ${quote(file, 300)} can't be read: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
+function parametersIn(url: string): URLSearchParams {
+  const [, query = ""] = url.split(/\?(.*)/s);
+  return new URLSearchParams(query);
+}
+
+function withParameters(url: string, parameters: URLSearchParams): string {
+  const [address = ""] = url.split("?");
+  return `${address}?${parameters}`;
 }

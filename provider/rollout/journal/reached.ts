@@ -4,7 +4,7 @@ import type { Target } from "../targets/target";
 import { isOpenState, type RolloutState, type TenantState } from "../wave";
 import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
-import { compareRollouts, sequenceIn } from "./rollout-order";
+import { compareRollouts, type RolloutOrder, sequenceIn } from "./rollout-order";
 import type {
   PackedFiles,
   RolloutRecord,
@@ -41,6 +41,7 @@ export interface StackReach {
 /** A rollout that left a stack as it declared. */
 export interface ReachedBy {
   readonly rollout: string;
+  readonly order: RolloutOrder;
   readonly wave: string;
   readonly state: "done" | "unchanged";
   /** When, in milliseconds since 1970. */
@@ -58,6 +59,7 @@ export interface ReachedBy {
 /** A rollout that has not brought a stack to what it declares. */
 export interface NotReachedBy {
   readonly rollout: string;
+  readonly order: RolloutOrder;
   readonly wave: string;
   /** What became of the tenant in it. */
   readonly state: TenantState;
@@ -103,9 +105,11 @@ export async function reachedIn(
     const last = some.find((row) => Number(row["settled"]) === 1);
     const next = some.find((row) => Number(row["settled"]) === 0);
     const about = (row: NonNullable<typeof last>) => {
-      const record = own.get(String(row["rollout"]));
+      const rollout = String(row["rollout"]);
+      const record = own.get(rollout);
       return {
-        rollout: String(row["rollout"]),
+        rollout,
+        order: orderOf(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
         wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
         record,
       };
@@ -157,8 +161,9 @@ export async function reachedIn(
 /** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
 async function waitingFor(
   database: Database,
-  { id, spec, state: rolloutState }: RolloutRecord,
+  record: RolloutRecord,
 ): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
+  const { id, spec, state: rolloutState } = record;
   const rows = await database.query(
     "SELECT stack, wave, state FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
     [id],
@@ -166,8 +171,12 @@ async function waitingFor(
   return rows.map((row) => {
     const wave = spec.waves[Number(row["wave"])]?.name ?? "";
     const state = String(row["state"]) as TenantState;
-    return [String(row["stack"]), { rollout: id, wave, state, rolloutState }];
+    return [String(row["stack"]), { rollout: id, order: orderOf(record), wave, state, rolloutState }];
   });
+}
+
+function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
+  return { id, seq, startedAtMs };
 }
 
 /** Of each stack the newest row that was settled, and the newest that was not, among some rollouts or all but some. */

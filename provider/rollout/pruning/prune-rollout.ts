@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { saidOf } from "../../files/element-fields";
 import type { Change, Plan, Standing } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { KeptChange } from "../history/history-schema";
@@ -63,11 +64,11 @@ function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {
 /** What is told of a change for as long as the journal has its rollout. */
 export function keptChange(change: Change | KeptChange): KeptChange {
   const { sign, kind, key, value, before, after } = change;
-  const { why, ticket, owner, approvedBy, expires, accepted } = change;
+  const { why, accepted } = change;
   return {
     ...{ sign, kind, key, value },
     ...withoutUndefined({ before: before && standing(before), after: after && standing(after) }),
-    ...withoutUndefined({ why, ticket, owner, approvedBy, expires, accepted }),
+    ...withoutUndefined({ why, ...saidOf(change), accepted }),
   };
 }
 

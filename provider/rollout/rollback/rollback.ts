@@ -161,7 +161,7 @@ async function changedElsewhere(
   if ((await journal.lastEvent(marker.rollout)) !== undefined) return undefined;
   return {
     code: "changed-since",
-    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Import that journal (\`rollout export\` there, \`rollout import\` here) and roll that one back first, name a revision of git (--to REVISION), or leave the tenant out (--except).`,
+    message: `The rollout ${marker.rollout} of another journal has changed ${quote(tenant)} since ${id} (${marker.at}), so that what was there before ${id} is no longer what to go back to. Name a revision of git (--to REVISION), or leave the tenant out (--except).`,
   };
 }
 

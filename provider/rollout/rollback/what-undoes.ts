@@ -1,9 +1,9 @@
 import type { KnownLists } from "../../plan/desired";
 import type { Observed } from "../../plan/observed";
 import type { Change, Plan, Standing } from "../../plan/plan";
-import { sameComment } from "../../resources/lifecycle/comparable";
 import { EntryMatch, keyedRows } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";
+import { sameComment } from "../../settings/comparable";
 import { isUnmanaged, type KeyedList, readEntry, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";

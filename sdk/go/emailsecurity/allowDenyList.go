@@ -103,13 +103,13 @@ type allowDenyListArgs struct {
 	ConfirmRemovals *int `pulumi:"confirmRemovals"`
 	// The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
 	Entries map[string]string `pulumi:"entries"`
-	// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
 	Ignore []string `pulumi:"ignore"`
 	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
 	MaxRemovalFraction *float64 `pulumi:"maxRemovalFraction"`
 	// The most that one run may remove. Where it is given, it holds instead of the defaults.
 	MaxRemovals *int `pulumi:"maxRemovals"`
-	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
 	Mode *ListMode `pulumi:"mode"`
 	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.
 	Protect []string `pulumi:"protect"`
@@ -123,13 +123,13 @@ type AllowDenyListArgs struct {
 	ConfirmRemovals pulumi.IntPtrInput
 	// The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
 	Entries pulumi.StringMapInput
-	// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
 	Ignore pulumi.StringArrayInput
 	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
 	MaxRemovalFraction pulumi.Float64PtrInput
 	// The most that one run may remove. Where it is given, it holds instead of the defaults.
 	MaxRemovals pulumi.IntPtrInput
-	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
 	Mode ListModePtrInput
 	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.
 	Protect pulumi.StringArrayInput

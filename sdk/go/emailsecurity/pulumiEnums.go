@@ -510,12 +510,13 @@ func (in *entryTypePtr) ToEntryTypePtrOutputWithContext(ctx context.Context) Ent
 	return pulumi.ToOutputWithContext(ctx, in).(EntryTypePtrOutput)
 }
 
-// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+// `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
 type ListMode string
 
 const (
-	ListModeAdditive  = ListMode("additive")
-	ListModeExclusive = ListMode("exclusive")
+	ListModeAdditive        = ListMode("additive")
+	ListModeExclusiveAllows = ListMode("exclusive-allows")
+	ListModeExclusive       = ListMode("exclusive")
 )
 
 func (ListMode) ElementType() reflect.Type {
@@ -641,6 +642,7 @@ func (o ListModePtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pul
 // A concrete instance of `ListModeInput` can be one of the following:
 //
 //	ListModeAdditive
+//	ListModeExclusiveAllows
 //	ListModeExclusive
 type ListModeInput interface {
 	pulumi.Input
@@ -1008,6 +1010,172 @@ func (in *verdictScopePtr) ToVerdictScopePtrOutputWithContext(ctx context.Contex
 	return pulumi.ToOutputWithContext(ctx, in).(VerdictScopePtrOutput)
 }
 
+// `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+type VipListMode string
+
+const (
+	VipListModeAdditive  = VipListMode("additive")
+	VipListModeExclusive = VipListMode("exclusive")
+)
+
+func (VipListMode) ElementType() reflect.Type {
+	return reflect.TypeOf((*VipListMode)(nil)).Elem()
+}
+
+func (e VipListMode) ToVipListModeOutput() VipListModeOutput {
+	return pulumi.ToOutput(e).(VipListModeOutput)
+}
+
+func (e VipListMode) ToVipListModeOutputWithContext(ctx context.Context) VipListModeOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(VipListModeOutput)
+}
+
+func (e VipListMode) ToVipListModePtrOutput() VipListModePtrOutput {
+	return e.ToVipListModePtrOutputWithContext(context.Background())
+}
+
+func (e VipListMode) ToVipListModePtrOutputWithContext(ctx context.Context) VipListModePtrOutput {
+	return VipListMode(e).ToVipListModeOutputWithContext(ctx).ToVipListModePtrOutputWithContext(ctx)
+}
+
+func (e VipListMode) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e VipListMode) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e VipListMode) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e VipListMode) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type VipListModeOutput struct{ *pulumi.OutputState }
+
+func (VipListModeOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*VipListMode)(nil)).Elem()
+}
+
+func (o VipListModeOutput) ToVipListModeOutput() VipListModeOutput {
+	return o
+}
+
+func (o VipListModeOutput) ToVipListModeOutputWithContext(ctx context.Context) VipListModeOutput {
+	return o
+}
+
+func (o VipListModeOutput) ToVipListModePtrOutput() VipListModePtrOutput {
+	return o.ToVipListModePtrOutputWithContext(context.Background())
+}
+
+func (o VipListModeOutput) ToVipListModePtrOutputWithContext(ctx context.Context) VipListModePtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v VipListMode) *VipListMode {
+		return &v
+	}).(VipListModePtrOutput)
+}
+
+func (o VipListModeOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o VipListModeOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e VipListMode) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o VipListModeOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o VipListModeOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e VipListMode) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type VipListModePtrOutput struct{ *pulumi.OutputState }
+
+func (VipListModePtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**VipListMode)(nil)).Elem()
+}
+
+func (o VipListModePtrOutput) ToVipListModePtrOutput() VipListModePtrOutput {
+	return o
+}
+
+func (o VipListModePtrOutput) ToVipListModePtrOutputWithContext(ctx context.Context) VipListModePtrOutput {
+	return o
+}
+
+func (o VipListModePtrOutput) Elem() VipListModeOutput {
+	return o.ApplyT(func(v *VipListMode) VipListMode {
+		if v != nil {
+			return *v
+		}
+		var ret VipListMode
+		return ret
+	}).(VipListModeOutput)
+}
+
+func (o VipListModePtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o VipListModePtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *VipListMode) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// VipListModeInput is an input type that accepts values of the VipListMode enum
+// A concrete instance of `VipListModeInput` can be one of the following:
+//
+//	VipListModeAdditive
+//	VipListModeExclusive
+type VipListModeInput interface {
+	pulumi.Input
+
+	ToVipListModeOutput() VipListModeOutput
+	ToVipListModeOutputWithContext(context.Context) VipListModeOutput
+}
+
+var vipListModePtrType = reflect.TypeOf((**VipListMode)(nil)).Elem()
+
+type VipListModePtrInput interface {
+	pulumi.Input
+
+	ToVipListModePtrOutput() VipListModePtrOutput
+	ToVipListModePtrOutputWithContext(context.Context) VipListModePtrOutput
+}
+
+type vipListModePtr string
+
+func VipListModePtr(v string) VipListModePtrInput {
+	return (*vipListModePtr)(&v)
+}
+
+func (*vipListModePtr) ElementType() reflect.Type {
+	return vipListModePtrType
+}
+
+func (in *vipListModePtr) ToVipListModePtrOutput() VipListModePtrOutput {
+	return pulumi.ToOutput(in).(VipListModePtrOutput)
+}
+
+func (in *vipListModePtr) ToVipListModePtrOutputWithContext(ctx context.Context) VipListModePtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(VipListModePtrOutput)
+}
+
 func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*EntityTypeInput)(nil)).Elem(), EntityType("user"))
 	pulumi.RegisterInputType(reflect.TypeOf((*EntityTypePtrInput)(nil)).Elem(), EntityType("user"))
@@ -1021,6 +1189,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*OnDeletePtrInput)(nil)).Elem(), OnDelete("exclude"))
 	pulumi.RegisterInputType(reflect.TypeOf((*VerdictScopeInput)(nil)).Elem(), VerdictScope("global"))
 	pulumi.RegisterInputType(reflect.TypeOf((*VerdictScopePtrInput)(nil)).Elem(), VerdictScope("global"))
+	pulumi.RegisterInputType(reflect.TypeOf((*VipListModeInput)(nil)).Elem(), VipListMode("additive"))
+	pulumi.RegisterInputType(reflect.TypeOf((*VipListModePtrInput)(nil)).Elem(), VipListMode("additive"))
 	pulumi.RegisterOutputType(EntityTypeOutput{})
 	pulumi.RegisterOutputType(EntityTypePtrOutput{})
 	pulumi.RegisterOutputType(EntryListOutput{})
@@ -1033,4 +1203,6 @@ func init() {
 	pulumi.RegisterOutputType(OnDeletePtrOutput{})
 	pulumi.RegisterOutputType(VerdictScopeOutput{})
 	pulumi.RegisterOutputType(VerdictScopePtrOutput{})
+	pulumi.RegisterOutputType(VipListModeOutput{})
+	pulumi.RegisterOutputType(VipListModePtrOutput{})
 }

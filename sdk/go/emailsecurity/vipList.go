@@ -98,7 +98,7 @@ func (VipListState) ElementType() reflect.Type {
 type vipListArgs struct {
 	// The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
 	ConfirmRemovals *int `pulumi:"confirmRemovals"`
-	// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
 	Ignore []string `pulumi:"ignore"`
 	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
 	MaxRemovalFraction *float64 `pulumi:"maxRemovalFraction"`
@@ -107,7 +107,7 @@ type vipListArgs struct {
 	// The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
 	Members map[string]string `pulumi:"members"`
 	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-	Mode *ListMode `pulumi:"mode"`
+	Mode *VipListMode `pulumi:"mode"`
 	// What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
 	OnDelete *OnDelete `pulumi:"onDelete"`
 	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.
@@ -118,7 +118,7 @@ type vipListArgs struct {
 type VipListArgs struct {
 	// The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
 	ConfirmRemovals pulumi.IntPtrInput
-	// Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+	// Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
 	Ignore pulumi.StringArrayInput
 	// The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
 	MaxRemovalFraction pulumi.Float64PtrInput
@@ -127,7 +127,7 @@ type VipListArgs struct {
 	// The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
 	Members pulumi.StringMapInput
 	// `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
-	Mode ListModePtrInput
+	Mode VipListModePtrInput
 	// What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
 	OnDelete OnDeletePtrInput
 	// Patterns of what must be declared: each by at least one, and none that they name is ever removed.

@@ -13,6 +13,7 @@ __all__ = [
     'ListMode',
     'OnDelete',
     'VerdictScope',
+    'VipListMode',
 ]
 
 
@@ -47,9 +48,10 @@ class EntryType(_builtins.str, Enum):
 @pulumi.type_token("email-security:index:ListMode")
 class ListMode(_builtins.str, Enum):
     """
-    `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
     """
     ADDITIVE = "additive"
+    EXCLUSIVE_ALLOWS = "exclusive-allows"
     EXCLUSIVE = "exclusive"
 
 
@@ -69,3 +71,12 @@ class VerdictScope(_builtins.str, Enum):
     """
     GLOBAL_ = "global"
     GRAYMAIL = "graymail"
+
+
+@pulumi.type_token("email-security:index:VipListMode")
+class VipListMode(_builtins.str, Enum):
+    """
+    `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+    """
+    ADDITIVE = "additive"
+    EXCLUSIVE = "exclusive"

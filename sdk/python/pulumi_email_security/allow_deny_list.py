@@ -34,10 +34,10 @@ class AllowDenyListArgs:
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
         :param pulumi.Input[_builtins.bool] adopt: Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
         :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
         :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
         """
         pulumi.set(__self__, "entries", entries)
@@ -96,7 +96,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def ignore(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         """
         return pulumi.get(self, "ignore")
 
@@ -132,7 +132,7 @@ class AllowDenyListArgs:
     @pulumi.getter
     def mode(self) -> pulumi.Input[Optional['ListMode']]:
         """
-        `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         """
         return pulumi.get(self, "mode")
 
@@ -190,10 +190,10 @@ class AllowDenyList(pulumi.CustomResource):
         :param pulumi.Input[_builtins.bool] adopt: Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
         :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] entries: The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
         :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive-allows"`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
         """
         ...

@@ -25,7 +25,7 @@ class VipListArgs:
                  ignore: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  max_removal_fraction: pulumi.Input[Optional[_builtins.float]] = None,
                  max_removals: pulumi.Input[Optional[_builtins.int]] = None,
-                 mode: pulumi.Input[Optional['ListMode']] = None,
+                 mode: pulumi.Input[Optional['VipListMode']] = None,
                  on_delete: pulumi.Input[Optional['OnDelete']] = None,
                  protect: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None):
         """
@@ -33,10 +33,10 @@ class VipListArgs:
 
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] members: The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
         :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
         :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         :param pulumi.Input['OnDelete'] on_delete: What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
         """
@@ -84,7 +84,7 @@ class VipListArgs:
     @pulumi.getter
     def ignore(self) -> pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]]:
         """
-        Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         """
         return pulumi.get(self, "ignore")
 
@@ -118,14 +118,14 @@ class VipListArgs:
 
     @_builtins.property
     @pulumi.getter
-    def mode(self) -> pulumi.Input[Optional['ListMode']]:
+    def mode(self) -> pulumi.Input[Optional['VipListMode']]:
         """
         `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         """
         return pulumi.get(self, "mode")
 
     @mode.setter
-    def mode(self, value: pulumi.Input[Optional['ListMode']]):
+    def mode(self, value: pulumi.Input[Optional['VipListMode']]):
         pulumi.set(self, "mode", value)
 
     @_builtins.property
@@ -164,7 +164,7 @@ class VipList(pulumi.CustomResource):
                  max_removal_fraction: pulumi.Input[Optional[_builtins.float]] = None,
                  max_removals: pulumi.Input[Optional[_builtins.int]] = None,
                  members: pulumi.Input[Optional[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
-                 mode: pulumi.Input[Optional['ListMode']] = None,
+                 mode: pulumi.Input[Optional['VipListMode']] = None,
                  on_delete: pulumi.Input[Optional['OnDelete']] = None,
                  protect: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  __props__=None):
@@ -187,11 +187,11 @@ class VipList(pulumi.CustomResource):
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
-        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+        :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] ignore: Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
         :param pulumi.Input[_builtins.float] max_removal_fraction: The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many. Only 1 lets a list be emptied.
         :param pulumi.Input[_builtins.int] max_removals: The most that one run may remove. Where it is given, it holds instead of the defaults.
         :param pulumi.Input[Mapping[str, pulumi.Input[_builtins.str]]] members: The members by mailbox, in any order, each with its comment, which may be empty: `{ "ceo@company.example": "Chief executive" }`.
-        :param pulumi.Input['ListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+        :param pulumi.Input['VipListMode'] mode: `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
         :param pulumi.Input['OnDelete'] on_delete: What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it; not in exclusive mode.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] protect: Patterns of what must be declared: each by at least one, and none that they name is ever removed.
         """
@@ -237,7 +237,7 @@ class VipList(pulumi.CustomResource):
                  max_removal_fraction: pulumi.Input[Optional[_builtins.float]] = None,
                  max_removals: pulumi.Input[Optional[_builtins.int]] = None,
                  members: pulumi.Input[Optional[Mapping[str, pulumi.Input[_builtins.str]]]] = None,
-                 mode: pulumi.Input[Optional['ListMode']] = None,
+                 mode: pulumi.Input[Optional['VipListMode']] = None,
                  on_delete: pulumi.Input[Optional['OnDelete']] = None,
                  protect: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  __props__=None):

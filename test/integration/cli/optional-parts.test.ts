@@ -11,11 +11,8 @@ import { runEnvironment } from "../../support/run-environment";
 /* The command where what few programs use is really not installed. */
 
 const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
-const TELEMETRY = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
 const NO_POSTGRES =
   'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
-const NO_TELEMETRY =
-  'warning: going on without. A rollout\'s telemetry needs @opentelemetry/api ^1.9.0 (none is installed) and @opentelemetry/sdk-node ^0.301.0 (none is installed) beside pulumi-email-security: `npm install "@opentelemetry/api@^1.10.0" "@opentelemetry/sdk-node@^0.301.0"`. [ERR_MISSING_PACKAGE]\n';
 
 let folder: EmptyFolder;
 let sandbox: Sandbox;
@@ -71,34 +68,22 @@ it("`email-security lint` says of a targets file that its rollout could not begi
   expect(elsewhere.stdout).toBe("Nothing found in 2 files.\n");
 });
 
-it("tells before a rollout that OpenTelemetry is not there, and goes on", async () => {
-  const [asked, calm] = await Promise.all([
-    run(TELEMETRY, "rollout", "nowhere.yaml"),
-    run({}, "rollout", "nowhere.yaml"),
-  ]);
-  expect(calm.stderr).toMatch(/ERR_ROLLOUT_TARGETS/);
-  expect(asked.stderr).toBe(NO_TELEMETRY + calm.stderr);
-});
-
 it("email-security doctor says what is not there, which is a fault only where somebody asks for it", async () => {
   const [{ stdout: calm }, { stdout: asked }] = await Promise.all([
     run({}, "doctor"),
-    run({ ...POSTGRES, ...TELEMETRY }, "doctor"),
+    run(POSTGRES, "doctor"),
   ]);
   const lines = (output: string) =>
     output
       .replace(/\n {23}/g, " ")
       .split("\n")
-      .filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
+      .filter((line) => /postgresql|MISSING|npm install/.test(line));
   expect(lines(calm)).toEqual([
     '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
-    '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.10.0" "@opentelemetry/sdk-node@^0.301.0"`',
   ]);
   expect(lines(asked).map((line) => line.slice(0, 40))).toEqual([
     "fail  postgresql     pg not installed, p",
     "                     → A rollout's journ",
-    "warn  telemetry      @opentelemetry/api ",
-    "                     → A rollout's telem",
   ]);
 });
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeDynamicProviderLauncher } from "../../../provider/engine/dynamic-provider-launcher";
+import { writeDynamicProviderLauncher } from "#scripts/dynamic-provider-launcher";
 import { runCommand } from "../../../provider/engine/run-command";
 import { hasShell, Workshop } from "./workshop";
 

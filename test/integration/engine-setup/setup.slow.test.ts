@@ -57,7 +57,6 @@ class Repository extends Workshop {
     );
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
     this.write("provider/cli/main.ts", "export {};");
-    this.write("provider/engine/cli/go.mod", "module small");
     this.write(
       "provider/cli/json-schemas.ts",
       "export const publishedSchemas = () => ({ 'small.json': {} });",
@@ -82,9 +81,10 @@ class Repository extends Workshop {
         include: ["nodejs"],
       }),
     );
+    this.write("provider/engine/index.ts", "export const findEngine = async () => undefined;");
     this.write(
-      "provider/engine/index.ts",
-      "export const ensureEngine = async (o: any) => o.log('the engine');",
+      "scripts/build-engine.mts",
+      "export const buildEngine = async ({ log }) => log('the engine');",
     );
   }
 
@@ -134,7 +134,6 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
       "the engine",
     ]);
     expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
-    expect(existsSync(built("engine/cli/go.mod"))).toBe(true);
     expect(existsSync(built("gitops/template/gitignore"))).toBe(true);
     expect(existsSync(built("schemas/small.json"))).toBe(true);
     expect(statSync(built("cli/main.js")).mode & 0o111).toBe(0o111);
@@ -184,14 +183,16 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(said.at(-1)).toBe('["up","--build-only"]');
   });
 
-  it("ends with 1 and the engine's own words when there can be none", async () => {
+  it("ends with 1 and the builder's own words when the engine can't be built", async () => {
     repository.write(
-      "provider/engine/index.ts",
-      "export const ensureEngine = async () => { throw new Error('No Pulumi engine'); };",
+      "scripts/build-engine.mts",
+      "export const buildEngine = async () => { throw new Error('No Go'); };",
     );
-    expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({
-      code: 1,
-      said: [BUILDING, "No Pulumi engine"],
-    });
+    expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({ code: 1, said: ["No Go"] });
+  });
+
+  it("builds no engine where one is installed", async () => {
+    repository.write("provider/engine/index.ts", "export const findEngine = async () => ({});");
+    expect(await repository.setUp()).toEqual({ code: 0, said: [BUILDING] });
   });
 });

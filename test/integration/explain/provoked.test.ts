@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { type ErrorCode, EXPLANATIONS } from "../../../provider/cli/explain/explanations";
 import { SettingsClient } from "../../../provider/client";
 import { RunCancelled } from "../../../provider/client/permits";
-import { ensureEngine } from "../../../provider/engine";
+import { requireEngine } from "../../../provider/engine";
 import { editSettings } from "../../../provider/files/edit";
 import { FileLocks } from "../../../provider/files/file-locks";
 import { exportSettings } from "../../../provider/gitops/export";
@@ -200,9 +200,7 @@ const PROVOKED: Provocations<QuickCode> = {
       vi.unstubAllEnvs();
     }
   },
-  ERR_ENGINE_UNAVAILABLE: (folder) =>
-    thrown(() => ensureEngine({ env: { EMAIL_SECURITY_ENGINE: "path", PATH: folder } })),
-  ERR_ENGINE_OPTION: () => thrown(() => ensureEngine({ env: { EMAIL_SECURITY_ENGINE: "brew" } })),
+  ERR_ENGINE_UNAVAILABLE: (folder) => thrown(() => requireEngine({ env: { HOME: folder, PATH: folder } })),
   ERR_PROTOCOL: () =>
     thrown(() =>
       new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never),

@@ -143,20 +143,26 @@ describe("lint", () => {
   });
 });
 
-it("warns of an allow beside a declared deny of the same value, and names it in the drift", async () => {
-  await using both = await LiteralService.start({
-    permitsDuplicates: true,
-    entries: ["allow", "deny"].map((list) => ({ list, value: "evil.example" })),
-  });
-  const run = commandLine(folder, {
-    ...runEnvironment(),
-    HOME: folder,
-    EMAIL_SECURITY_BASE_URL: both.url,
-    EMAIL_SECURITY_API_KEY: "key",
-    COLUMNS: "200",
-  });
-  writeFileSync(join(folder, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
-  const plan = await run("plan", "both.yaml", "--no-evidence");
-  expect(plan.output).toContain('"evil.example" is denied, and the tenant allows it too');
-  expect((await run("drift", "both.yaml")).output).toContain("allow evil.example");
-});
+it.each(["global", "graymail"])(
+  "warns of an allow of %s mail beside a declared deny of the same value, and names it in the drift",
+  async (scope) => {
+    await using both = await LiteralService.start({
+      permitsDuplicates: true,
+      entries: [
+        { list: "allow", value: "evil.example", verdict_scope: scope },
+        { list: "deny", value: "evil.example" },
+      ],
+    });
+    const run = commandLine(folder, {
+      ...runEnvironment(),
+      HOME: folder,
+      EMAIL_SECURITY_BASE_URL: both.url,
+      EMAIL_SECURITY_API_KEY: "key",
+      COLUMNS: "200",
+    });
+    writeFileSync(join(folder, "both.yaml"), "version: 1\ndeny: [evil.example]\n");
+    const plan = await run("plan", "both.yaml", "--no-evidence");
+    expect(plan.output).toContain('"evil.example" is denied, and the tenant allows it too');
+    expect((await run("drift", "both.yaml")).output).toContain("allow evil.example");
+  },
+);

@@ -5,7 +5,7 @@ import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { installationName } from "../../../provider/engine/installation";
+import { installationName } from "../../../provider/engine/installed-engines";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { EmptyFolder } from "../../support/packed-package";
 import { makeCertificate } from "../client/certificate";
@@ -14,7 +14,7 @@ import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
 
 /** Of the engine that is built. */
 const [, VERSION = ""] =
-  /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("provider/engine/cli/go.mod", "utf8")) ?? [];
+  /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("scripts/engine/cli/go.mod", "utf8")) ?? [];
 
 describe("email-security doctor", () => {
   it.each([
@@ -256,7 +256,7 @@ describe("email-security doctor", () => {
 
   it("says that there is no engine, and asks none then", async () => {
     await using empty = await EmptyFolder.create();
-    const environment = { EMAIL_SECURITY_ENGINE: "path", PATH: empty.path };
+    const environment = { PATH: empty.path, HOME: empty.path, PULUMI_HOME: "", EMAIL_SECURITY_CACHE_DIR: "" };
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
       health: "warn",
@@ -276,7 +276,9 @@ describe("email-security doctor", () => {
     await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
     await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: VERSION }));
     const examination = await Examination.of({
-      EMAIL_SECURITY_ENGINE: "build",
+      PATH: cache.path,
+      HOME: cache.path,
+      PULUMI_HOME: "",
       EMAIL_SECURITY_CACHE_DIR: cacheDir,
     });
     const { health, found, advice = "" } = examination.of("engine") ?? {};
@@ -287,15 +289,6 @@ describe("email-security doctor", () => {
     const command = /export PATH=.*$/.exec(advice)?.[0];
     const shell = await promisify(execFile)("sh", ["-c", `${command}; command -v pulumi`]);
     expect(shell.stdout).toBe(`${join(bin, "pulumi")}\n`);
-  });
-
-  it("says what is wrong with the choice of the engine", async () => {
-    const examination = await Examination.of({ EMAIL_SECURITY_ENGINE: "magic" });
-    expect(examination.of("engine")).toMatchObject({
-      health: "fail",
-      advice: expect.stringContaining('EMAIL_SECURITY_ENGINE is "magic"'),
-    });
-    expect(examination.of("backend")?.found).toBe("not looked at, since engine failed");
   });
 
   it("says that the place of the state can't be used", async () => {

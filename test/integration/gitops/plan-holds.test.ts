@@ -280,7 +280,7 @@ class Scene {
     const next = await this.#plan(read);
     const later = plan.findings
       .filter(({ code }) => code === "exclusive-later")
-      .map(({ message }) => Number(/(\d+) (?:is|are) at the tenant/.exec(message)?.[1]));
+      .map(({ message }) => Number(/(\d+)(?: allows?)? (?:is|are) at the tenant/.exec(message)?.[1]));
     const isLater = ({ sign }: Change): boolean => sign === "remove";
     expect(next.changes.filter(isLater).length, "what goes later").toBe(
       later.reduce((sum, one) => sum + one, 0),

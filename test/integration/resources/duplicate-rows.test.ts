@@ -144,15 +144,160 @@ describe("a deny beside an allow of the same value", () => {
     expect(tenant.service.held()).toEqual(["allow evil.example"]);
     expect(printed).toContain("evil.example is also at the tenant as");
   });
+});
 
-  it("is named where the allow is of another scope", async () => {
-    await using tenant = await literalTenant({
-      entries: [{ list: "allow", value: "Evil.example", verdict_scope: "graymail" }],
-      permitsDuplicates: true,
-    });
+describe("a deny beside an allow of another scope", () => {
+  const graymail = { list: "allow", value: "Evil.example", verdict_scope: "graymail" };
+  const deny = { list: "deny", value: "evil.example" };
+  const addGraymailAllow = (tenant: { service: { entries: unknown[] } }) =>
+    tenant.service.entries.push({ ...(tenant.service.entries[0] as object), ...graymail, id: "later" });
+
+  it("isn't created", async () => {
+    await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
-    const { outcome, printed } = await entry.up({ list: "deny", value: "evil.example" });
-    expect(outcome).toBe("created");
+    for (const run of [1, 2]) {
+      const up = await entry.up(deny);
+      expect(up, `run ${run}`).toMatchObject({ outcome: "failed" });
+      expect(Object.values(up.failures).join("\n")).toMatch(/allows it in another.*Nothing was changed/s);
+    }
+    expect(tenant.service.writes).toEqual([]);
+  });
+
+  it.each(["allowDenyEntry", "allowDenyList"] as const)(
+    "takes the allow's place where %s adopts",
+    async (kind) => {
+      await using tenant = await literalTenant({ entries: [graymail], permitsDuplicates: true });
+      const resource = new ManagedResource(tenant, kind, { name: "one" });
+      const args = kind === "allowDenyEntry" ? deny : { entries: { "evil.example": "deny" } };
+      const { outcome, printed } = await resource.up({ ...args, adopt: true });
+      expect(outcome).toBe("created");
+      expect(printed).toContain("Took over");
+      expect(tenant.service.entries).toMatchObject([{ list: "deny", verdict_scope: "global" }]);
+    },
+  );
+
+  it("is refused where both are there, also where the program adopts", async () => {
+    const entries = [graymail, { list: "deny", value: "evil.example" }];
+    await using tenant = await literalTenant({ entries, permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    expect(await entry.up({ ...deny, adopt: true })).toMatchObject({ outcome: "failed" });
+    expect(tenant.service.writes).toEqual([]);
+  });
+
+  it("isn't made by moving an allow", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "evil.example" });
+    addGraymailAllow(tenant);
+    expect(await entry.up(deny)).toMatchObject({ outcome: "failed" });
+    expect(tenant.service.writes).toEqual(["POST allow evil.example"]);
+  });
+
+  it("is made where the resource's own allow becomes the deny", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
+    expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is made where both rows of the resource's own allow go", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
+    addGraymailAllow(tenant);
+    expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is made where another resource's allow goes in the same run", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const [old, next] = ["old", "next"].map(
+      (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
+    );
+    await old?.up({ ...allow, value: "evil.example", verdictScope: "graymail" });
+    await tenant.provider.nextRun();
+    await old?.refresh();
+    expect(await next?.up(deny)).toMatchObject({ outcome: "created" });
+    await old?.destroy();
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("fails every run that a refresh has shown it to, until it is gone", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(deny);
+    addGraymailAllow(tenant);
+    await entry.refresh();
+    expect(entry.properties).toMatchObject({ list: "deny", conflict: expect.stringContaining("graymail") });
+    for (const run of [1, 2]) expect(await entry.up(deny), `run ${run}`).toMatchObject({ outcome: "failed" });
+    tenant.service.entries.pop();
+    expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(entry.properties).not.toHaveProperty("conflict");
+    expect(await entry.up(deny)).toMatchObject({ outcome: "same" });
+    expect(tenant.service.writes).toEqual(["POST deny evil.example"]);
+  });
+
+  it("is named where the deny is gone already and the allow stays", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(deny);
+    addGraymailAllow(tenant);
+    tenant.service.entries.shift();
+    const { printed } = await entry.destroy();
     expect(printed).toContain("evil.example is also at the tenant as");
+    expect(tenant.service.entries).toHaveLength(1);
+  });
+});
+
+describe("a list's deny beside an allow that the list doesn't know", () => {
+  const declared = { entries: { "evil.example": "deny", "other.example": "deny" } };
+
+  it.each(["graymail", "global"])(
+    "fails the run, and the rest is done: an allow of %s mail",
+    async (scope) => {
+      await using tenant = await literalTenant({
+        entries: [{ list: "allow", value: "evil.example", verdict_scope: scope }],
+        permitsDuplicates: true,
+      });
+      const list = new ManagedResource(tenant, "allowDenyList");
+      const up = await list.up(declared);
+      expect(up.outcome).toBe("partial");
+      expect(tenant.service.held()).toEqual(["allow evil.example", "deny other.example"]);
+    },
+  );
+
+  it.each(["graymail", "global"])(
+    "fails every run that a refresh has shown it to, until it is gone: an allow of %s mail",
+    async (scope) => {
+      await using tenant = await literalTenant({ permitsDuplicates: true });
+      const list = new ManagedResource(tenant, "allowDenyList");
+      await list.up(declared);
+      const { writes } = tenant.service;
+      const written = writes.length;
+      const [row] = tenant.service.entries;
+      tenant.service.entries.push({
+        ...row,
+        id: "later",
+        list: "allow",
+        value: "evil.example",
+        verdict_scope: scope,
+      } as never);
+      await list.refresh();
+      for (const run of [1, 2])
+        expect(await list.up(declared), `run ${run}`).toMatchObject({ outcome: "partial" });
+      tenant.service.entries.pop();
+      expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
+      expect(await list.up(declared)).toMatchObject({ outcome: "same" });
+      expect(tenant.service.writes).toHaveLength(written);
+    },
+  );
+
+  it("is made where the list's own allow of another scope goes", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example (graymail)": "allow (risk accepted: a partner)" } });
+    expect(await list.up(declared)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example", "deny other.example"]);
   });
 });

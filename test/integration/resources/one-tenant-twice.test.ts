@@ -145,6 +145,18 @@ it.each([
     second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive" }],
     told: /exclusive AllowDenyList .* would remove/,
   },
+  {
+    about: "a list that is exclusive in allows stands beside an allow",
+    first: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
+    second: ["allowDenyList", { entries: { "own.example": "deny" }, mode: "exclusive-allows" }],
+    told: /exclusive-allows AllowDenyList here would remove 1 entry/,
+  },
+  {
+    about: "an allow stands beside a list that is exclusive in allows",
+    first: ["allowDenyList", { entries: { "other.example": "deny" }, mode: "exclusive-allows" }],
+    second: ["allowDenyEntry", { list: "allow", value: "allowed.example" }],
+    told: /exclusive-allows AllowDenyList of the other would remove/,
+  },
 ] as const)(
   "refuses two Providers of one tenant where $about, before the second writes",
   async (conflict) => {
@@ -160,6 +172,17 @@ it.each([
     expect(writes()).toEqual([]);
   },
 );
+
+it("lets a list that is exclusive in allows stand beside another Provider's deny", async () => {
+  await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(first, "sandbox-acme-console", sandbox.url, "q");
+  await p.resource("allowDenyEntry", "one").declare({ list: "deny", value: "denied-beside.example" });
+  const list = { entries: { "own-beside.example": "deny" }, mode: "exclusive-allows" };
+  await q.resource("allowDenyList", "two").declare(list);
+  expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(
+    expect.arrayContaining(["denied-beside.example", "own-beside.example"]),
+  );
+});
 
 it("refuses both of two Providers that are about to write to one tenant at once", async () => {
   await using p = await processOf(first, "sandbox-acme-ci", sandbox.url, "p");

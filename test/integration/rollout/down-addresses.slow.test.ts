@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FREE_PERMITS } from "../../../provider/client/permits";
-import { ensureEngine } from "../../../provider/engine";
+import { requireEngine } from "../../../provider/engine";
 import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { lookWith, type Reach } from "../../../provider/rollout/asking/target-client";
 import { PlanningEndedError } from "../../../provider/rollout/errors";
@@ -83,7 +83,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "email-security-down-"));
   await mkdir(join(folder, ".state"));
   await writeFile(join(folder, "settings.yaml"), "version: 1\ndeny:\n  - evil.example\n");
-  const engine = await ensureEngine();
+  const engine = await requireEngine();
   const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI_|EMAIL_SECURITY_)/.test(name));
   environment = {
     ...engine.environment(Object.fromEntries(own)),

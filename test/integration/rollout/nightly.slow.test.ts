@@ -95,10 +95,8 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
   expect(await example.calls()).toEqual([
     "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
     "rollout prune --older-than 180d --yes",
-    "rollout export journal-eu.jsonl",
     "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
-    "rollout import journals/journal-eu.jsonl --database fleet/rollouts.db",
-    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database journals/eu/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
   ]);
   expect(fleet.outputs).toEqual({ drift: "yes" });
   expect(fleet.summary).toContain("1 behind their files, 1 drifted");
@@ -126,8 +124,6 @@ it("changes nothing where a rollout is under way, and reads all the same", async
   expect(turn.summary).toContain("tonight tenants are read, and none is changed");
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual([
-    "rollout export",
-    "rollout import",
     "fleet site",
   ]);
   expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);
@@ -187,13 +183,9 @@ it("does the same on GitLab", async () => {
     "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
     "rollout tenants.yaml --label region=eu --mend drift --yes --markdown mended.md",
     "rollout prune --older-than 180d --yes",
-    "rollout export journal-eu.jsonl",
     "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
     "rollout prune --older-than 180d --yes",
-    "rollout export journal-us.jsonl",
-    "rollout import journal-eu.jsonl --database fleet/rollouts.db",
-    "rollout import journal-us.jsonl --database fleet/rollouts.db",
-    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database journals/eu/rollouts.db --database journals/us/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });

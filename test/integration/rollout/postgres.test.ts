@@ -167,7 +167,8 @@ describe("a journal in PostgreSQL", () => {
 
   it.each([
     ["sslmode=verify", /sslmode is "verify".*verify-ca, verify-full/],
-    ["sslmode=verify-ca", /verify-ca needs the certificate.*sslrootcert/],
+    ["sslmode=verify-ca", /verify-ca requires specifying a CA with sslrootcert/],
+    ["ssl=false", /has ssl="false".*sslmode/],
     ["sslmode=require&sslrootcert=system", /sslmode=verify-full/],
   ])("refuses %s before it connects", async (parameters, message) => {
     const error = await openPostgres(`${postgres.url}?${parameters}`).catch((reason: unknown) => reason);

@@ -1,9 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
-import { exportJournal } from "../../../provider/rollout/carrying/export-journal";
-import { importJournal } from "../../../provider/rollout/carrying/import-journal";
+import { describe, expect, it } from "vitest";
 import { RolloutCommands } from "../../../provider/rollout/commands";
 import { shownRollout } from "../../../provider/rollout/history/shown";
 import type { Database } from "../../../provider/rollout/journal/database";
@@ -15,12 +10,7 @@ import { markOfRollout } from "../../../provider/rollout/marks/mark-of-rollout";
 import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
 import { reportOf } from "../../../provider/rollout/report/report-of";
 import { reportText } from "../../../provider/rollout/report/report-text";
-import { forged } from "../../support/journal-file";
 import { SkippingFleet, UNWELL_WITH_C, WHOSE } from "../../support/skipping";
-
-const folder = mkdtempSync(join(tmpdir(), "email-security-skips-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-let count = 0;
 
 const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
 const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
@@ -179,55 +169,6 @@ export function skippingStories(open: () => Promise<Database>): void {
       const { skips } = await reachedIn(fleet.journal.database, { project: "p", backend: "elsewhere" });
       expect(skips.size).toBe(0);
     });
-  });
-
-  it("is carried to another journal with the rollouts, which keeps what it knows better", async () => {
-    await using fleet = await SkippingFleet.on(await open());
-    fleet.failing.add("b");
-    const id = await fleet.plan(WAVES);
-    await fleet.run(id);
-    await fleet.skip("b", "c", "d");
-    const [, c, d] = await allSkips(fleet.journal.database);
-    if (c === undefined || d === undefined) throw new Error("They are not skipped.");
-    await endSkips(fleet.journal.database, [c], { by: "kim", nowMs: fleet.now() });
-    const file = join(folder, `${count++}.jsonl`);
-    await exportJournal(fleet.journal, file, fleet.now());
-
-    await using other = await SkippingFleet.on(await open());
-    other.now();
-    const known = (await other.skip("d")).fresh;
-    expect(await importJournal(other.journal, file)).toMatchObject({ imported: 1, skipped: ["b"] });
-    const standing = await standingSkips(other.journal.database, WHOSE);
-    expect([...standing.values()].map(({ name, sinceMs }) => [name, sinceMs]).sort()).toEqual([
-      ["b", d.sinceMs],
-      ["d", known[0]?.sinceMs],
-    ]);
-    const { advice: _advice, ...told } = await report(fleet, id);
-    expect(await report(other, id)).toMatchObject(told);
-    // What was taken up again since stays so; and the other way round, it is known once.
-    await endSkips(other.journal.database, [...standing.values()], { by: "kim", nowMs: other.now() });
-    expect(await importJournal(other.journal, file)).toMatchObject({ imported: 0, known: 1, skipped: ["d"] });
-
-    const text = readFileSync(file, "utf8");
-    const forgeries: readonly (readonly [change: (lines: string[]) => string[], why: RegExp])[] = [
-      [
-        ([one = "", ...more]) => [one.replace(/"since":\d+/, '"since":-1'), ...more],
-        /line 2 holds a skipped tenant whose since/,
-      ],
-      [
-        ([one = "", ...more]) => [one.replace('"name":', '"nickname":'), ...more],
-        /line 2 holds a skipped tenant whose/,
-      ],
-      [
-        ([one = "", ...more]) => [one.replace(/}}$/, '},"event":{}}'), ...more],
-        /line 2 is no row of a rollout/,
-      ],
-      [([one = "", ...more]) => [...more, one], /holds a skipped tenant among rollouts/],
-    ];
-    for (const [change, why] of forgeries) {
-      writeFileSync(file, forged(text, change));
-      await expect(importJournal(other.journal, file)).rejects.toThrow(why);
-    }
   });
 
   it("a journal of the release before has its skips from the first run of this one on, and is refused by that release then", async () => {

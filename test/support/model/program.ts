@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import type { HandlerName } from "../../../provider/resources/shell";
+import { LIST_MODES, type ListMode, VIP_LIST_MODES } from "../../../provider/settings/list-mode";
 import { type List, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
 
 /** A resource of a program, as it is declared. */
@@ -48,7 +49,7 @@ export interface PlacedVip {
 }
 
 export interface ListOptions {
-  readonly isExclusive: boolean;
+  readonly mode: ListMode;
   /** Values or mailboxes. */
   readonly ignore: readonly string[];
   readonly protect: readonly string[];
@@ -60,10 +61,15 @@ export interface ListOptions {
   readonly keep: boolean;
 }
 
+/** Whether a list in a mode removes what nobody declares, on a list or, where there is none, as a VIP. */
+export function isPruned(mode: ListMode | undefined, list?: string): boolean {
+  return mode === "exclusive" || (mode === "exclusive-allows" && list === "allow");
+}
+
 export const NOTHING: Program = { entries: [], vips: [], lists: {}, renamed: {}, isReversed: false };
 
 export const PLAIN: ListOptions = {
-  isExclusive: false,
+  mode: "additive",
   ignore: [],
   protect: [],
   mayBeEmptied: true,
@@ -232,9 +238,9 @@ function memberOf({ email, comment, spelling }: PlacedVip): Record<string, unkno
   return { email: spelled(spellings, spelling), ...(comment === "" ? {} : { comment }) };
 }
 
-function listArguments({ isExclusive, ignore, protect, mayBeEmptied }: ListOptions): Record<string, unknown> {
+function listArguments({ mode, ignore, protect, mayBeEmptied }: ListOptions): Record<string, unknown> {
   return {
-    ...(isExclusive ? { mode: "exclusive" } : {}),
+    ...(mode === "additive" ? {} : { mode }),
     ...(ignore.length === 0 ? {} : { ignore }),
     ...(protect.length === 0 ? {} : { protect }),
     ...(mayBeEmptied ? { maxRemovalFraction: 1 } : {}),
@@ -285,9 +291,13 @@ const aVip: fc.Arbitrary<PlacedVip> = fc.record({
   spelling: aSpelling,
 });
 
-const options = (names: fc.Arbitrary<string>, keep: fc.Arbitrary<boolean>): fc.Arbitrary<ListOptions> =>
+const options = (
+  names: fc.Arbitrary<string>,
+  keep: fc.Arbitrary<boolean>,
+  modes: readonly ListMode[],
+): fc.Arbitrary<ListOptions> =>
   fc.record({
-    isExclusive: fc.constantFrom(false, false, true),
+    mode: fc.constantFrom("additive", ...modes),
     ignore: fc.oneof(
       { weight: 2, arbitrary: fc.constant([]) },
       { weight: 1, arbitrary: fc.uniqueArray(names, { maxLength: 3 }) },
@@ -381,7 +391,9 @@ export const aProgramEdit: fc.Arbitrary<ProgramEdit> = fc.oneof(
         edit: fc.constant("set list" as const),
         place: fc.constant(place),
         options:
-          place === "A" || place === "B" ? options(aValue, fc.constant(false)) : options(aMailbox, seldom),
+          place === "A" || place === "B"
+            ? options(aValue, fc.constant(false), ["additive", ...LIST_MODES])
+            : options(aMailbox, seldom, VIP_LIST_MODES),
       }),
     ),
   },

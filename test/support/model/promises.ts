@@ -2,6 +2,7 @@ import type { AllowDenyEntryRow, AuditRow, RecordedRequest, VipEmployeeRow } fro
 import type { Company } from "./company";
 import {
   isListPlace,
+  isPruned,
   keyOf,
   type ListOptions,
   nameOf,
@@ -234,8 +235,8 @@ export function brokenAlways(facts: RunFacts): string[] {
         if (isManaged && !memory.values.has(was.value)) {
           broken.push(`deleted ${told(was)}, which was never declared`);
         }
-        if (!isManaged && !isExclusiveNow(program, holders)) {
-          broken.push(`deleted ${told(was)}, which was only shown, by a list that is not exclusive`);
+        if (!isManaged && !isPrunedNow(program, holders)) {
+          broken.push(`deleted ${told(was)}, which was only shown, by a list that does not remove it`);
         }
         break;
       }
@@ -251,8 +252,8 @@ export function brokenAlways(facts: RunFacts): string[] {
         if (holders.some((one) => !one.isUnmanaged) && !memory.emails.has(target)) {
           broken.push(`excluded ${target}, which was never declared`);
         }
-        if (holders.every((one) => one.isUnmanaged) && !isExclusiveNow(program, holders)) {
-          broken.push(`excluded ${target}, which was only shown, by a list that is not exclusive`);
+        if (holders.every((one) => one.isUnmanaged) && !isPrunedNow(program, holders)) {
+          broken.push(`excluded ${target}, which was only shown, by a list that does not remove it`);
         }
         break;
       }
@@ -275,8 +276,10 @@ function isHeldBy({ id, key }: HeldThing, entry: Entry): boolean {
   return id === entry.id || key === entry.key;
 }
 
-function isExclusiveNow(program: Program, holders: readonly HeldThing[]): boolean {
-  return holders.some(({ by, isUnmanaged }) => isUnmanaged && optionsOf(program, by)?.isExclusive);
+function isPrunedNow(program: Program, holders: readonly HeldThing[]): boolean {
+  return holders.some(
+    ({ by, isUnmanaged, list }) => isUnmanaged && isPruned(optionsOf(program, by)?.mode, list),
+  );
 }
 
 /** What holds for a run that nobody meddled with, from its refresh to its end. */
@@ -409,26 +412,30 @@ export function mistakesIn(program: Program, holdings: Holdings): string[] {
     if (options === undefined) continue;
     const isVips = place === "V" || place === "W";
     const things = isVips
-      ? vips.map((vip) => ({ place: vip.place as string, name: vip.email, key: vip.email }))
-      : entries.map((entry) => ({ place: entry.place as string, name: entry.value, key: keyOf(entry) }));
+      ? vips.map((vip) => ({ place: vip.place as string, name: vip.email, key: vip.email, list: undefined }))
+      : entries.map((entry) => ({
+          place: entry.place as string,
+          name: entry.value,
+          key: keyOf(entry),
+          list: entry.list,
+        }));
     const own = things.filter((thing) => thing.place === place);
     const ignored = options.ignore;
-    if (options.isExclusive) {
-      for (const other of things) {
-        const isForeign = other.place !== place && !own.some(({ key }) => key === other.key);
-        if (isForeign && !ignored.includes(other.name)) mistakes.push(`${place} would remove ${other.key}`);
-      }
+    for (const other of things) {
+      const isForeign = other.place !== place && !own.some(({ key }) => key === other.key);
+      if (isForeign && isPruned(options.mode, other.list) && !ignored.includes(other.name))
+        mistakes.push(`${place} would remove ${other.key}`);
     }
-    if (options.isExclusive && isVips && options.keep) mistakes.push(`${place} is exclusive and keeps`);
+    if (isVips && isPruned(options.mode) && options.keep) mistakes.push(`${place} is exclusive and keeps`);
     if (own.some(({ name }) => ignored.includes(name))) mistakes.push(`${place} ignores what it declares`);
     const before = (isVips ? holdings.vips : holdings.entries).filter(
       ({ by, isReplaced }) => by === nameOf(program, place) && !isReplaced,
     );
     const lost = before.filter(
-      ({ key, isUnmanaged }) =>
+      ({ key, isUnmanaged, list }) =>
         !own.some((one) => one.key === key) &&
         !ignored.includes(valueOfKey(key)) &&
-        (!isUnmanaged || options.isExclusive) &&
+        (!isUnmanaged || isPruned(options.mode, list)) &&
         !(isVips && options.keep),
     );
     for (const name of options.protect) {
@@ -621,7 +628,7 @@ function fateOfVip(email: string, program: Program, holdings: Holdings): Fate {
 function isLetGo(held: HeldThing, name: string, program: Program): "goes" | "stays" {
   const options = held.isReplaced ? undefined : optionsOf(program, held.by);
   if (held.isUnmanaged) {
-    return options?.isExclusive && !options.ignore.includes(name) ? "goes" : "stays";
+    return isPruned(options?.mode, held.list) && !options?.ignore.includes(name) ? "goes" : "stays";
   }
   if (!held.isList || options === undefined) return held.keep ? "stays" : "goes";
   return options.keep || options.ignore.includes(name) ? "stays" : "goes";

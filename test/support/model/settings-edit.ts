@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { LIST_MODES, type ListMode } from "../../../provider/settings/list-mode";
 import { parsePattern } from "../../../provider/settings/pattern";
 import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
 import { type List, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
@@ -28,7 +29,7 @@ interface WrittenVip extends Written {
 }
 
 interface ListOptions {
-  readonly mode?: "additive" | "exclusive" | undefined;
+  readonly mode?: ListMode | undefined;
   readonly ignore?: readonly string[];
   readonly protect?: readonly string[];
   readonly maxRemovals?: number | undefined;
@@ -189,7 +190,7 @@ const options: fc.Arbitrary<SettingsEdit> = fc.oneof(
         "192.0.2.0/24",
         "deny:news.example",
       ]),
-      mode: fc.constantFrom(undefined, "additive" as const, "exclusive" as const, "exclusive" as const),
+      mode: fc.constantFrom(undefined, ...LIST_MODES, "exclusive-allows" as const, "exclusive" as const),
       adopt: fc.boolean(),
     }),
   }),

@@ -173,7 +173,7 @@ class Teller {
     this.#lastGood = this.#program;
     const again = await this.#run({ ...options, refresh: false });
     this.#hold([...brokenAlways(again), ...brokenIfNotEmpty(again)]);
-    if (!isLast && !Object.values(this.#program.lists).some(({ isExclusive }) => isExclusive)) return;
+    if (!isLast && !Object.values(this.#program.lists).some(({ mode }) => mode !== "additive")) return;
     // An exclusive list shows at a refresh what else there is, and removes it; and then it is quiet.
     const shown = await this.#run(options);
     this.#hold([...brokenAlways(shown), ...brokenWhenQuiet(shown)]);

@@ -18,14 +18,6 @@ const OWN = [
 
 const told = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
 
-/** What is read in parts: `OTEL_${signal}_EXPORTER`. */
-const IN_PARTS = [
-  "OTEL_TRACES_EXPORTER",
-  "OTEL_METRICS_EXPORTER",
-  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
-  "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
-];
-
 /** What is read by Node.js or under whatever name the system has. */
 const IN_OTHER_WAYS = ["PATH", "TMPDIR"];
 
@@ -39,7 +31,7 @@ const sources = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "pr
 /** What is read by its name, and what has the form of a variable's. */
 const READ = [
   /(?<=\b(?:environment|env|process\.env)\[")[A-Z\d_]+(?="\])/g,
-  /(?<=")(?:EMAIL_SECURITY|PULUMI|OTEL)_[A-Z\d_]*[A-Z\d](?=")/g,
+  /(?<=")(?:EMAIL_SECURITY|PULUMI)_[A-Z\d_]*[A-Z\d](?=")/g,
   /\bEMAIL_SECURITY_[A-Z\d_]*[A-Z\d](?=:)/g,
   // `const { NAME } = environment`, and a name that is read by way of a constant.
   /(?<=\{[^{}\n]*)\b[A-Z][A-Z\d_]+\b(?=[^{}\n]*\} = (?:environment|env|process\.env)\b)/g,
@@ -49,7 +41,7 @@ const READ = [
 
 it("tells each variable that a source reads or sets, and no other", () => {
   const read = sources.flatMap((text) => READ.flatMap((pattern) => text.match(pattern) ?? []));
-  const known = new Set([...read, ...IN_PARTS, ...IN_OTHER_WAYS].filter((name) => !NOT_READ.has(name)));
+  const known = new Set([...read, ...IN_OTHER_WAYS].filter((name) => !NOT_READ.has(name)));
   expect(told.toSorted()).toEqual([...known].toSorted());
 });
 

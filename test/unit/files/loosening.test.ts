@@ -51,7 +51,7 @@ const CASES: Readonly<
   ],
   "policy.reviewEvery": ["90d", ["91d", "13w"], ["89d", "12w"]],
   "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
-  "lists.entries.mode": ["exclusive", ["additive"], ["exclusive"]],
+  "lists.entries.mode": ["exclusive", ["additive", "exclusive-allows"], ["exclusive"]],
   "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],
   "lists.entries.protect": [
     '["*.soc.example"]',
@@ -136,8 +136,21 @@ function lintOf(path: string, value: unknown, asked: string): string[] {
   return lint(said(path, JSON.stringify(value)), said(path, asked)).codes;
 }
 
+it("a mode that removes allows can be tightened to one that removes all, and not given up", () => {
+  const mode = (value: string) => said("lists.entries.mode", value);
+  expect(lint(mode("exclusive"), mode("exclusive-allows")).codes).toEqual([]);
+  expect(lint(mode("exclusive-allows"), mode("additive")).codes).toEqual([]);
+  expect(lint(mode("additive"), mode("exclusive-allows")).codes).toEqual(["error loosening-refused"]);
+});
+
 describe("what follows from what an included file asks for", () => {
   it.each([
+    [
+      "exclusive in allows, undone by what is ignored",
+      "lists: { entries: { mode: exclusive-allows } }",
+      'lists: { entries: { ignore: ["allow:*"] } }',
+      "ignore",
+    ],
     [
       "exclusive, undone by what is ignored",
       "lists: { entries: { mode: exclusive } }",

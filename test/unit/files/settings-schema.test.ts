@@ -98,6 +98,7 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
   ["a list for an element", "version: 1\ndeny: [[evil.example]]"],
   ["another type", "version: 1\ndeny:\n  - { value: evil.example, type: host }"],
   ["another mode", "version: 1\nlists: { entries: { mode: replace } }"],
+  ["a mode of allows for VIPs", "version: 1\nlists: { vips: { mode: exclusive-allows } }"],
   ["another onDelete", "version: 1\nlists: { vips: { onDelete: remove } }"],
   ["a share above 1", "version: 1\nlists: { vips: { maxRemovalFraction: 30 } }"],
   ["a negative number", "version: 1\nlists: { entries: { maxRemovals: -1 } }"],

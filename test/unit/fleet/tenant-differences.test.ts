@@ -119,6 +119,22 @@ it.each([
     "drift",
     "added allow a.example",
   ],
+  [
+    "of nobody, where an allow would be removed",
+    "lists: { entries: { mode: exclusive-allows } }",
+    [["allow", "a.example"]],
+    {},
+    "drift",
+    "added allow a.example",
+  ],
+  [
+    "of nobody, where only an allow would be removed",
+    "lists: { entries: { mode: exclusive-allows } }",
+    [["deny", "a.example"]],
+    {},
+    "drift",
+    "added deny a.example",
+  ],
 ] as const)("what is %s", async (_, text, held, content, which, expected) => {
   const found = await told(text, observedOf(held), applied(content));
   expect(found).toEqual({ drift: [], behind: [], unattributed: [], [which]: [expected] });

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { leanEnvironment } from "../../../provider/machine/child-environment";
 
-const NEEDS = [undefined, "git", "pull request", "go", "state backend"] as const;
+const NEEDS = [undefined, "git", "pull request", "state backend"] as const;
 
 it("passes on nothing that a team may call a tenant's key", () => {
   const word = fc.stringMatching(/^[A-Z][A-Z0-9]{0,8}$/);
@@ -57,7 +57,6 @@ it("passes on what a program needs to run, and what it needs besides to that one
   expect(leanEnvironment(environment)).toEqual(all);
   expect(leanEnvironment(environment, "git")).toEqual({ ...all, ...git });
   expect(leanEnvironment(environment, "pull request")).toEqual({ ...all, ...git, ...host });
-  expect(leanEnvironment(environment, "go")).toEqual({ ...all, ...git, ...go });
   expect(leanEnvironment(environment, "state backend")).toEqual({
     ...all,
     ...backend,
@@ -94,11 +93,10 @@ it("is thought of wherever a child is started", () => {
   const running = files.filter(
     (file) =>
       /provider\/(engine|gitops)\//.test(file) &&
-      /\brunCommand\(|\b(context\.)?run\("|\brun\(command,/.test(source(file)),
+      /(?<!function )\brunCommand\(|\b(context\.)?run\("|\brun\(command,/.test(source(file)),
   );
   expect(running.sort()).toEqual([
-    "provider/engine/build-way.ts",
-    "provider/engine/path-way.ts",
+    "provider/engine/installed-engines.ts",
     "provider/gitops/doctor/local-checks.ts",
     "provider/gitops/doctor/plugin-check.ts",
     "provider/gitops/git.ts",

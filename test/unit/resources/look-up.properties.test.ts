@@ -7,12 +7,12 @@ import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny
 import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
 import { nameOfEntry } from "../../../provider/resources/lifecycle/entry-name";
 import { NotImportableError } from "../../../provider/resources/lifecycle/errors";
-import type { Context, Lifecycle, ReadResult } from "../../../provider/resources/lifecycle/lifecycle";
+import type { Change, Context, Lifecycle, ReadResult } from "../../../provider/resources/lifecycle/lifecycle";
 import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import { vipList } from "../../../provider/resources/lifecycle/vip-list";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { LISTS } from "../../../provider/settings/assumptions";
-import { naturalKey } from "../../../provider/settings/entry-value";
+import { canonicalValue, naturalKey } from "../../../provider/settings/entry-value";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalComment } from "../../../provider/settings/text";
 import { isStored, Tenant } from "../../../provider/tenant";
@@ -99,7 +99,20 @@ async function expectSettled<Inputs, State>(
   expect(commandsIn(JSON.stringify([id, inputs]))).toEqual([]);
   const refreshed = await lifecycle.read(id, state, context);
   expect(refreshed?.id).toBe(id);
-  if (refreshed !== undefined) expect(lifecycle.diff(refreshed.state, complete)).toEqual([]);
+  if (refreshed === undefined) return;
+  // An allow beside a deny of the same value is left out of an import, and fails each run until it is removed.
+  const isConflict = ({ property }: Change): boolean => ["incomplete", "conflict"].includes(property);
+  const changes = lifecycle.diff(refreshed.state, complete);
+  expect(changes.filter((change) => !isConflict(change))).toEqual([]);
+  if (!isContradictory(held)) expect(changes).toEqual([]);
+}
+
+/** Whether a value is both allowed and denied. */
+function isContradictory({ entries }: Held): boolean {
+  const valuesOn = (wanted: string) =>
+    entries.flatMap(({ list, value }) => (list === wanted ? [canonicalValue(value)] : []));
+  const denied = new Set(valuesOn("deny"));
+  return valuesOn("allow").some((value) => denied.has(value));
 }
 
 /** Whether a row is such as the service's reference tells. */

@@ -135,7 +135,7 @@ describe("an allow/deny entry", () => {
           "value",
           '"hxxp://evil[.]example" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
         ],
-        ["entryType", 'must be "domain" or "ip" or "email_address", not "url"'],
+        ["entryType", 'must be "domain", "ip" or "email_address", not "url"'],
         ["verdictScope", 'is empty; write "global" or "graymail", or leave it out for "global"'],
         ["comment", "must be text, not 7"],
         ["adopt", 'must be true or false, not "yes"'],
@@ -155,7 +155,7 @@ describe("an allow/deny entry", () => {
       [
         ["list", 'must be "allow" or "deny", not 1'],
         ["value", 'must be a domain, an IP address or a mailbox, not ["evil.example"]'],
-        ["entryType", 'must be "domain" or "ip" or "email_address", not false'],
+        ["entryType", 'must be "domain", "ip" or "email_address", not false'],
         ["verdictScope", "must be text, not {}"],
         ["comment", 'must be text, not {"text":"x"}'],
         ["adopt", "must be true or false, not 1"],

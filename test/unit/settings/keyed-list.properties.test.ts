@@ -8,7 +8,9 @@ import {
   isUnmanaged,
   keyOfEntry,
   readEntry,
+  readVip,
   textOfEntry,
+  textOfVip,
 } from "../../../provider/settings/keyed-list";
 import { canonicalComment } from "../../../provider/settings/text";
 
@@ -44,6 +46,11 @@ const oddText = fc.oneof(
     )
     .map((parts) => parts.join("")),
 );
+/** Fields of a later release, by names that this one doesn't know. */
+const unknown = fc.option(
+  fc.dictionary(fc.constantFrom("tags", "seen by", "x"), oddText, { noNullPrototype: true }),
+  { nil: undefined },
+);
 const entry = fc.record({
   list: fc.constantFrom("allow" as const, "deny" as const),
   value,
@@ -51,7 +58,17 @@ const entry = fc.record({
   verdictScope: scope,
   comment: fc.option(oddText, { nil: undefined }),
   acceptRisk: fc.option(oddText, { nil: undefined }),
+  unknown,
 });
+
+/** Fields as they are read back: in canonical form, without the empty ones. */
+function keptFields(fields: Readonly<Record<string, string>> = {}): object {
+  const kept = Object.entries(fields).flatMap(([name, text]) => {
+    const value = canonicalComment(text);
+    return value === "" ? [] : [[name, value]];
+  });
+  return kept.length === 0 ? {} : { unknown: Object.fromEntries(kept) };
+}
 
 it("an entry is read back from its key and text as it was, whatever the service holds", () => {
   fc.assert(
@@ -69,16 +86,36 @@ it("an entry is read back from its key and text as it was, whatever the service 
         verdictScope: written.verdictScope,
         ...(comment === "" ? {} : { comment }),
         ...(acceptRisk === "" ? {} : { acceptRisk }),
+        ...keptFields(written.unknown),
       });
     }),
     { numRuns: 2_000 },
   );
 });
 
-it("texts are the same exactly when list, comment and accepted risk are", () => {
+it("a VIP is read back from its text as it was, whatever the service holds", () => {
+  const vip = fc.record({ comment: fc.option(oddText, { nil: undefined }), unknown });
+  fc.assert(
+    fc.property(vip, fc.boolean(), (written, unmanaged) => {
+      const text = textOfVip(written);
+      const kept = unmanaged ? asUnmanaged(text) : text;
+      expect(isUnmanaged(kept)).toBe(unmanaged);
+      const comment = canonicalComment(written.comment);
+      expect(readVip("ceo@acme.example", kept)).toEqual({
+        email: "ceo@acme.example",
+        ...(comment === "" ? {} : { comment }),
+        ...keptFields(written.unknown),
+      });
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+it("texts are the same exactly when list, comment, accepted risk and other fields are", () => {
   fc.assert(
     fc.property(entry, entry, (one, other) => {
       const same =
+        JSON.stringify(keptFields(one.unknown)) === JSON.stringify(keptFields(other.unknown)) &&
         one.list === other.list &&
         canonicalComment(one.comment) === canonicalComment(other.comment) &&
         canonicalComment(one.acceptRisk) === canonicalComment(other.acceptRisk);
@@ -100,6 +137,12 @@ it.each([
     { list: "allow", acceptRisk: "Contract (2026), as agreed", comment: "C-7" },
   ],
   ["deny (risk accepted: :-\\) and C:\\\\x): y", { list: "deny", acceptRisk: ":-) and C:\\x", comment: "y" }],
+  // A later release may add fields between brackets; this one keeps them.
+  ["deny (tags: a, b): INC-7", { list: "deny", unknown: { tags: "a, b" }, comment: "INC-7" }],
+  [
+    "allow (risk accepted: x) (seen by: Dana)",
+    { list: "allow", acceptRisk: "x", unknown: { "seen by": "Dana" } },
+  ],
 ])("the text %j means the same for ever", (text, parts) => {
   expect(textOfEntry(parts)).toBe(text);
   expect(readEntry("evil.example", text)).toEqual({
@@ -134,4 +177,17 @@ it("another key is free, and reads back as the same entry", () => {
       expect(readEntry(free, text)).toEqual(readEntry(key, text));
     }),
   );
+});
+
+it.each([
+  ["", {}],
+  ["Chief executive", { comment: "Chief executive" }],
+  ["(acting) CEO", { comment: "(acting) CEO" }],
+  ["\\\\(since: 2026) CEO", { comment: "\\(since: 2026) CEO" }],
+  ["\\(since: 2026) CEO", { comment: "(since: 2026) CEO" }],
+  ["\\(unmanaged) CEO", { comment: "(unmanaged) CEO" }],
+  ["(tags: a) CEO", { comment: "CEO", unknown: { tags: "a" } }],
+])("the text %j of a VIP means the same for ever", (text, parts) => {
+  expect(textOfVip(parts)).toBe(text);
+  expect(readVip("ceo@acme.example", text)).toEqual({ email: "ceo@acme.example", ...parts });
 });

@@ -209,6 +209,15 @@ describe("the content of a VIP list", () => {
     ]);
   });
 
+  it("can't be exclusive in allows, of which it holds none", () => {
+    expect(reasons(members([], { mode: "exclusive-allows" }))).toEqual([
+      'mode can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+    ]);
+    expect(reasons(members([], { mode: "strict" }))).toEqual([
+      'mode must be "additive" or "exclusive", not "strict"',
+    ]);
+  });
+
   it("can't be exclusive and keep what it removes", () => {
     expect(reasons(members([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
       'onDelete can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
@@ -229,7 +238,7 @@ describe("options", () => {
       maxDeletions: 3,
     };
     expect(reasons(entries([], options))).toEqual([
-      'mode must be "additive" or "exclusive", not "strict"',
+      'mode must be "additive", "exclusive-allows" or "exclusive", not "strict"',
       "ignore[0] is empty; write a value, a value with *, or a range such as 192.0.2.0/24",
       "ignore[2] must be text, not 5",
       'protect must be a list of patterns, not "x.example"',
@@ -296,6 +305,18 @@ describe("the guard", () => {
       expect.stringContaining("would lose 20 of 30 entries (67 %)"),
     ]);
     expect(entries(many(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
+  });
+
+  it("counts allows that a refresh has shown where allows are exclusive, and no denies", () => {
+    const shown = (list: string) =>
+      Object.fromEntries(Object.keys(many(20)).map((key) => [`${list}-${key}`, `(unmanaged) ${list}`]));
+    const before = { entries: { ...many(10), ...shown("allow"), ...shown("deny") } };
+    const args = { mode: "exclusive-allows" };
+    expect(reasons(entries(many(10), args, before))).toEqual([
+      expect.stringContaining("would lose 20 of 30 entries (67 %)"),
+    ]);
+    expect(reasons(entries(many(10), { ...args, maxRemovals: 20 }, before))).toEqual([]);
+    expect(reasons(entries(many(10), { ...args, ignore: ["allow:*"] }, before))).toEqual([]);
   });
 
   it("does not count VIPs that are kept", () => {

@@ -35,11 +35,12 @@ export type EntryType = (typeof EntryType)[keyof typeof EntryType];
 
 export const ListMode = {
     Additive: "additive",
+    ExclusiveAllows: "exclusive-allows",
     Exclusive: "exclusive",
 } as const;
 
 /**
- * `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+ * `"additive"`: what is declared is there, the rest is left alone. `"exclusive-allows"`: allow entries that nobody declares are removed, deny entries are left alone. `"exclusive"`: only what is declared is there.
  */
 export type ListMode = (typeof ListMode)[keyof typeof ListMode];
 
@@ -62,3 +63,13 @@ export const VerdictScope = {
  * A verdict scope: the known ones complete in an editor, any other is accepted.
  */
 export type VerdictScope = (typeof VerdictScope)[keyof typeof VerdictScope];
+
+export const VipListMode = {
+    Additive: "additive",
+    Exclusive: "exclusive",
+} as const;
+
+/**
+ * `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there.
+ */
+export type VipListMode = (typeof VipListMode)[keyof typeof VipListMode];

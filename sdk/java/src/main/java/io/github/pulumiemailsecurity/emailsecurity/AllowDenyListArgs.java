@@ -68,14 +68,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      * 
      */
     @Import(name="ignore")
     private @Nullable Output<List<String>> ignore;
 
     /**
-     * @return Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * @return Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      * 
      */
     public Optional<Output<List<String>>> ignore() {
@@ -113,14 +113,14 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
      * 
      */
     @Import(name="mode")
     private @Nullable Output<ListMode> mode;
 
     /**
-     * @return `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+     * @return `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
      * 
      */
     public Optional<Output<ListMode>> mode() {
@@ -237,7 +237,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -248,7 +248,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -258,7 +258,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -310,7 +310,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
          * 
          * @return builder
          * 
@@ -321,7 +321,7 @@ public final class AllowDenyListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
+         * @param mode `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive-allows&#34;`: an allow entry that nobody declares shows at a refresh, and the next `up` removes it; deny entries that nobody declares are left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
          * 
          * @return builder
          * 

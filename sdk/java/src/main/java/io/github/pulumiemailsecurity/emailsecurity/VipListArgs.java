@@ -6,8 +6,8 @@ package io.github.pulumiemailsecurity.emailsecurity;
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
 import com.pulumi.exceptions.MissingRequiredPropertyException;
-import io.github.pulumiemailsecurity.emailsecurity.enums.ListMode;
 import io.github.pulumiemailsecurity.emailsecurity.enums.OnDelete;
+import io.github.pulumiemailsecurity.emailsecurity.enums.VipListMode;
 import java.lang.Double;
 import java.lang.Integer;
 import java.lang.String;
@@ -38,14 +38,14 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
     }
 
     /**
-     * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      * 
      */
     @Import(name="ignore")
     private @Nullable Output<List<String>> ignore;
 
     /**
-     * @return Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+     * @return Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
      * 
      */
     public Optional<Output<List<String>>> ignore() {
@@ -102,13 +102,13 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
      * 
      */
     @Import(name="mode")
-    private @Nullable Output<ListMode> mode;
+    private @Nullable Output<VipListMode> mode;
 
     /**
      * @return `&#34;additive&#34;` (default): what is declared is there, what was declared by this list and no longer is gets removed, and the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there; what else the tenant holds shows at a refresh, and the next `up` removes it.
      * 
      */
-    public Optional<Output<ListMode>> mode() {
+    public Optional<Output<VipListMode>> mode() {
         return Optional.ofNullable(this.mode);
     }
 
@@ -195,7 +195,7 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -206,7 +206,7 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -216,7 +216,7 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         /**
-         * @param ignore Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+         * @param ignore Patterns of what is never touched unless it is declared, whatever the mode: `partner.example`, `*{@literal @}board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
          * 
          * @return builder
          * 
@@ -294,7 +294,7 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder mode(@Nullable Output<ListMode> mode) {
+        public Builder mode(@Nullable Output<VipListMode> mode) {
             $.mode = mode;
             return this;
         }
@@ -305,7 +305,7 @@ public final class VipListArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder mode(ListMode mode) {
+        public Builder mode(VipListMode mode) {
             return mode(Output.of(mode));
         }
 

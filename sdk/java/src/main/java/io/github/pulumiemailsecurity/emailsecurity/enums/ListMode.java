@@ -9,12 +9,13 @@ import java.util.Objects;
 import java.util.StringJoiner;
 
     /**
-     * `&#34;additive&#34;`: what is declared is there, the rest is left alone. `&#34;exclusive&#34;`: only what is declared is there.
+     * `&#34;additive&#34;`: what is declared is there, the rest is left alone. `&#34;exclusive-allows&#34;`: allow entries that nobody declares are removed, deny entries are left alone. `&#34;exclusive&#34;`: only what is declared is there.
      * 
      */
     @EnumType
     public enum ListMode {
         Additive("additive"),
+        ExclusiveAllows("exclusive-allows"),
         Exclusive("exclusive");
 
         private final String value;

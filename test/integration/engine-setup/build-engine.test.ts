@@ -1,23 +1,25 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, it, vi } from "vitest";
-import { ensureEngine } from "../../../provider/engine/ensure-engine";
+import { buildEngine } from "#scripts/build-engine";
+import { requireEngine } from "../../../provider/engine/find-engine";
 import { fakeGo, hasShell, Workshop } from "./workshop";
 
-/** The package as it is built, since a child process can't run the sources. */
-const BUILT = resolve("provider/dist/engine/index.js");
+const BUILDER = pathToFileURL(resolve("scripts/build-engine.mts")).href;
+const silent = () => {};
 
 const NAME = `3.259.0-${process.platform}-${process.arch}`;
 
 const builds = (log: string) => readFileSync(log, "utf8").match(/\/pulumi /g)?.length;
 const engineFolder = (workshop: Workshop) => join(workshop.folder, "cache", "engine");
 
-/** A process of its own that ensures an engine and prints what it logs. */
+/** A process of its own that builds an engine and prints what it logs. */
 function inChild(workshop: Workshop): ChildProcess & { output: () => string } {
-  const script = `require(${JSON.stringify(BUILT)}).ensureEngine({ only: "build", log: console.log })`;
-  const child = spawn(process.execPath, ["-e", script], {
+  const script = `import { buildEngine } from ${JSON.stringify(BUILDER)}; await buildEngine({ log: console.log });`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     env: workshop.env,
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -32,14 +34,19 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
   it("makes a folder with the CLI and its hosts, once", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
-    const options = { env: { ...workshop.env, EMAIL_SECURITY_ENGINE: "build" } };
-    const engine = await ensureEngine(options);
-    expect(engine).toMatchObject({ version: "3.259.0", source: "build" });
-    expect(engine.folder).toBe(join(engineFolder(workshop), NAME, "bin"));
+    const options = { env: workshop.env, log: silent };
+    const command = await buildEngine(options);
+    const bin = join(engineFolder(workshop), NAME, "bin");
+    expect(command).toBe(join(bin, "pulumi"));
     for (const program of ["pulumi", "pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) {
-      accessSync(join(engine.folder, program), constants.X_OK);
+      accessSync(join(bin, program), constants.X_OK);
     }
-    expect(await ensureEngine(options)).toMatchObject({ command: engine.command, version: engine.version });
+    expect(await requireEngine({ env: workshop.env })).toMatchObject({
+      command,
+      version: "3.259.0",
+      source: "cache",
+    });
+    expect(await buildEngine(options)).toBe(command);
     expect(builds(log)).toBe(1);
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
@@ -48,16 +55,17 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     using workshop = new Workshop();
     fakeGo(workshop);
     const PULUMI_HOME = join(workshop.folder, ".pulumi");
-    const engine = await ensureEngine({ env: { ...workshop.env, PULUMI_HOME }, only: "build" });
+    const command = await buildEngine({ env: { ...workshop.env, PULUMI_HOME }, log: silent });
     expect(existsSync(PULUMI_HOME)).toBe(false);
-    expect(readdirSync(engine.folder)).toHaveLength(3);
+    expect(readdirSync(dirname(command))).toHaveLength(3);
+    expect(readdirSync(dirname(dirname(command))).sort()).toEqual(["bin", "engine.json"]);
   });
 
   it("keeps the user's proxy, and nothing of Go's settings that would change the program", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
     const env = { GOPROXY: "file:///modules", GOFLAGS: "-mod=vendor", CGO_ENABLED: "1", GOWORK: "/go.work" };
-    await ensureEngine({ env: { ...workshop.env, ...env }, only: "build" });
+    await buildEngine({ env: { ...workshop.env, ...env }, log: silent });
     expect(readFileSync(log, "utf8")).toContain(
       "CGO_ENABLED=0 GOFLAGS=-mod=readonly GOWORK=off GOPROXY=file:///modules",
     );
@@ -68,7 +76,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     fakeGo(workshop);
     const onProgress = vi.fn();
     const log = vi.fn();
-    await ensureEngine({ env: workshop.env, only: "build", log, onProgress });
+    await buildEngine({ env: workshop.env, log, onProgress });
     expect(log).toHaveBeenCalledWith(expect.stringContaining("about four minutes"));
     expect(onProgress).toHaveBeenCalledWith(
       expect.stringMatching(/^Compiling the CLI: 0 packages of at most 2, 0:00/),
@@ -78,34 +86,19 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
   it("says what to do when Go is missing or too old", async () => {
     using workshop = new Workshop();
     const env = { ...workshop.env, PATH: workshop.programs };
-    await expect(ensureEngine({ env, only: "build" })).rejects.toThrow(
+    await expect(buildEngine({ env, log: silent })).rejects.toThrow(
       /there is no `go` on PATH[\s\S]*install Go 1\.25\.11 or later/,
     );
     fakeGo(workshop, { release: "go1.22.2" });
-    await expect(ensureEngine({ env: workshop.env, only: "build" })).rejects.toThrow(
+    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow(
       "Go is go1.22.2, older than 1.25.11, and GOTOOLCHAIN is local",
-    );
-  });
-
-  it("says that either would do where there is neither Pulumi nor Go", async () => {
-    using workshop = new Workshop();
-    const failure = ensureEngine({ env: { ...workshop.env, PATH: workshop.programs } });
-    await expect(failure).rejects.toThrow(
-      [
-        "No Pulumi engine could be found or made. Tried:",
-        "  - pulumi on PATH: there is none",
-        "  - a build from Go modules: there is no `go` on PATH",
-        "Any one of these helps:",
-        "  - install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
-        "  - install Go 1.25.11 or later (https://go.dev/dl/) and put it on PATH; ",
-      ].join("\n"),
     );
   });
 
   it("leaves it to an older Go to get a newer one when it may", async () => {
     using workshop = new Workshop();
     fakeGo(workshop, { release: "go1.22.2", toolchain: "auto" });
-    expect(await ensureEngine({ env: workshop.env, only: "build" })).toMatchObject({ source: "build" });
+    expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
   });
 
   it("leaves nothing behind when the build fails, and says what Go said", async () => {
@@ -115,9 +108,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
       "go",
       `[ "$1" = env ] && printf 'go1.26.0\\nlocal\\nlinux\\namd64\\n' && exit; echo "dial tcp: no such host" >&2; exit 1`,
     );
-    await expect(ensureEngine({ env: workshop.env, only: "build" })).rejects.toThrow(
-      "dial tcp: no such host",
-    );
+    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("dial tcp: no such host");
     expect(readdirSync(engineFolder(workshop))).toEqual([]);
   });
 
@@ -126,9 +117,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     fakeGo(workshop);
     const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("echo v3.259.0", "exit 3");
     workshop.write("programs/go", go, 0o755);
-    await expect(ensureEngine({ env: workshop.env, only: "build" })).rejects.toThrow(
-      "built but doesn't work",
-    );
+    await expect(buildEngine({ env: workshop.env, log: silent })).rejects.toThrow("built but doesn't work");
     expect(readdirSync(engineFolder(workshop))).toEqual([]);
   });
 
@@ -166,7 +155,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     expect(readdirSync(engineFolder(workshop))).not.toContain(NAME);
 
     fakeGo(workshop);
-    expect(await ensureEngine({ env: workshop.env, only: "build" })).toMatchObject({ source: "build" });
+    expect(await buildEngine({ env: workshop.env, log: silent })).toContain(NAME);
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
 });

@@ -1,4 +1,4 @@
-import { canonicalComment, comparisonText, quote } from "../../settings/text";
+import { canonicalComment, comparisonText, quote } from "./text";
 
 /*
  * How arguments are compared, in a diff and with what the service holds. What a preview does not know yet is no text,

@@ -1,0 +1,207 @@
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { leanEnvironment } from "../machine/child-environment";
+import { describeFailure, runCommand } from "./run-command";
+import { formatVersion, isAtLeast, parseVersion, type Version } from "./version";
+
+/** Where a Pulumi CLI is installed: on PATH, where Pulumi's installer puts it, or in this package's cache. */
+export type EngineSource = "path" | "pulumi-home" | "cache";
+
+/** The oldest CLI that is used. */
+export const MINIMUM_VERSION: Version = [3, 200, 0];
+
+/** A Pulumi CLI that can be used. */
+export interface InstalledEngine {
+  readonly source: EngineSource;
+  /** The absolute path of the `pulumi` program. */
+  readonly command: string;
+  /** As in `3.259.0`. */
+  readonly version: string;
+}
+
+/** What a search found: an engine, or why each candidate can't be used. */
+export type SearchResult = InstalledEngine | { readonly reasons: readonly string[] };
+
+/** Where and how to search. */
+export interface SearchContext {
+  readonly env: NodeJS.ProcessEnv;
+  /** The directory of engines in our cache; may not exist yet. */
+  readonly engineFolder: string;
+  readonly log: (line: string) => void;
+}
+
+const VERSION_TIMEOUT_MS = 15_000;
+const SILENT_MS = 2_000;
+
+/** Below this a `pulumi` is a shim or a script, whose version may change while its file doesn't. */
+const SMALLEST_PROGRAM_BYTES = 1_000_000;
+
+/** What a program in Node.js needs beside the CLI; Pulumi's own downloads hold both. */
+const COMPANIONS = ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"];
+
+/** The file that only a finished installation in our cache holds. */
+export const MANIFEST = "engine.json";
+
+/** Searches for the first Pulumi CLI that is new enough and has its Node.js host. */
+export async function searchEngine(context: SearchContext): Promise<SearchResult> {
+  const reasons: string[] = [];
+  const candidates = [
+    ...findOnPath("pulumi", context.env).map((command) => ({ source: "path" as const, command })),
+    ...programsIn([join(pulumiHome(context.env), "bin")], "pulumi").map((command) => ({
+      source: "pulumi-home" as const,
+      command,
+    })),
+  ];
+  for (const { source, command } of candidates) {
+    const version = await inspect(command, context);
+    if (typeof version !== "string") return { source, command, version: formatVersion(version) };
+    reasons.push(version);
+  }
+  return newestInCache(context.engineFolder) ?? { reasons };
+}
+
+/** Pulumi's own directory: `PULUMI_HOME`, else `.pulumi` in the user's home directory. */
+export function pulumiHome(env: NodeJS.ProcessEnv): string {
+  return env["PULUMI_HOME"] || join(env["HOME"] || env["USERPROFILE"] || homedir(), ".pulumi");
+}
+
+/** The directory of one version in our cache: the programs are in its `bin`. */
+export function installationName(version: string): string {
+  return `${version}-${process.platform}-${process.arch}`;
+}
+
+/** The file name of a program on this platform. */
+export function programName(name: string): string {
+  return process.platform === "win32" ? `${name}.exe` : name;
+}
+
+/** The newest finished installation in our cache; undefined without one. */
+function newestInCache(engineFolder: string): InstalledEngine | undefined {
+  return directoriesIn(engineFolder)
+    .flatMap((name) => {
+      const version = parseVersion(name);
+      return version !== undefined && name === installationName(formatVersion(version)) ? [version] : [];
+    })
+    .filter((version) => isAtLeast(version, MINIMUM_VERSION))
+    .sort((one, other) => (isAtLeast(one, other) ? -1 : 1))
+    .map((version) => installedInCache(engineFolder, formatVersion(version)))
+    .find((engine) => engine !== undefined);
+}
+
+/** The finished installation of a version in our cache; undefined without one. */
+export function installedInCache(engineFolder: string, version: string): InstalledEngine | undefined {
+  const folder = join(engineFolder, installationName(version));
+  const command = join(folder, "bin", programName("pulumi"));
+  const isFinished = isProgram(command) && readJson(join(folder, MANIFEST)) !== undefined;
+  return isFinished ? { source: "cache", command, version } : undefined;
+}
+
+function directoriesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * All programs of that name on PATH, in order, as absolute paths.
+ *
+ * @param name without an extension; on Windows `.exe` and `.cmd` are tried
+ */
+export function findOnPath(name: string, env: NodeJS.ProcessEnv): string[] {
+  const folders = (env[pathKey(env)] ?? "").split(delimiter).filter(isAbsolute);
+  return programsIn([...new Set(folders)], name);
+}
+
+/** What `PATH` is called in an environment: on Windows mostly `Path`. */
+export function pathKey(env: NodeJS.ProcessEnv): string {
+  return Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
+}
+
+/** The programs of a name in these folders, in order, with the extensions that Windows wants. */
+export function programsIn(folders: readonly string[], name: string): string[] {
+  const extensions = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  return folders
+    .flatMap((folder) => extensions.map((extension) => join(folder, name + extension)))
+    .filter(isProgram);
+}
+
+/** The version of a CLI, or why it can't be used. */
+async function inspect(command: string, context: SearchContext): Promise<Version | string> {
+  const text = await versionOf(command, context);
+  const version = parseVersion(text);
+  if (!version) return `${command}: \`pulumi version\` gave ${text}`;
+  if (!isAtLeast(version, MINIMUM_VERSION)) {
+    return `${command} is ${formatVersion(version)}, older than ${formatVersion(MINIMUM_VERSION)}`;
+  }
+  const beside = [dirname(command), dirname(realpathSync(command))];
+  const missing = COMPANIONS.filter(
+    (name) => programsIn(beside, name).length === 0 && findOnPath(name, context.env).length === 0,
+  );
+  if (missing.length > 0) return `${command} has no ${missing.join(" and no ")} beside it or on PATH`;
+  return version;
+}
+
+/** What `pulumi version` prints, remembered for as long as the program stays the same file. */
+async function versionOf(command: string, { env, engineFolder, log }: SearchContext): Promise<string> {
+  const { mtimeMs, size } = statSync(command);
+  const identity = `${realpathSync(command)} ${mtimeMs} ${size}`;
+  const memo = join(engineFolder, "path.json");
+  const remembered = readJson(memo) as Memo | undefined;
+  if (remembered?.identity === identity) return remembered.version;
+
+  const timer = setTimeout(() => log(`Waiting for the version of ${command} ...`), SILENT_MS);
+  const result = await runCommand(command, ["version"], {
+    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
+    timeoutMs: VERSION_TIMEOUT_MS,
+  });
+  clearTimeout(timer);
+  if (result.exitCode !== 0) return describeFailure(result);
+  const version = result.stdout.trim();
+  if (size >= SMALLEST_PROGRAM_BYTES && parseVersion(version)) writeMemo(memo, { identity, version });
+  return version;
+}
+
+interface Memo {
+  readonly identity: string;
+  readonly version: string;
+}
+
+function readJson(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+function writeMemo(path: string, memo: Memo): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(`${path}.${process.pid}`, JSON.stringify(memo));
+    renameSync(`${path}.${process.pid}`, path);
+  } catch {
+    // Only speed is lost, as in a home that can't be written.
+  }
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

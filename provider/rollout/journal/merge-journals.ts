@@ -1,0 +1,68 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Reached, StackReach } from "./reached";
+import { compareRollouts, type RolloutOrder } from "./rollout-order";
+import type { RolloutsTold } from "./rollouts-told";
+
+/** Merges the progress of stacks in several journals, such as one per region. */
+export function mergeReached(journals: readonly Reached[]): Reached {
+  const rows = journals.flatMap(({ stacks }) => [...stacks]);
+  const owners = new Map(
+    journals.flatMap((journal) =>
+      [...journal.stacks.values()].flatMap(({ last }) => (last ? [[last.rollout, journal] as const] : [])),
+    ),
+  );
+  return {
+    stacks: new Map(
+      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, same]) => [
+        stack,
+        mergeStack(same.map(([, reach]) => reach)),
+      ]),
+    ),
+    skips: new Map(journals.flatMap(({ skips }) => [...skips])),
+    rollouts: sum(journals.map(({ rollouts }) => rollouts)),
+    elsewhere: sum(journals.map(({ elsewhere }) => elsewhere)),
+    files: async (rollout) => {
+      const owner = owners.get(rollout);
+      if (owner === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
+      return await owner.files(rollout);
+    },
+  };
+}
+
+function mergeStack(reaches: readonly StackReach[]): StackReach {
+  const last = latest(reaches.map((reach) => reach.last));
+  const next = latest(reaches.map((reach) => reach.next));
+  const isSuperseded =
+    last !== undefined && next !== undefined && compareRollouts(last.order, next.order) > 0;
+  return withoutUndefined({ last, next: isSuperseded ? undefined : next });
+}
+
+function latest<One extends { readonly order: RolloutOrder }>(
+  all: readonly (One | undefined)[],
+): One | undefined {
+  return all
+    .filter((one) => one !== undefined)
+    .sort((one, other) => compareRollouts(other.order, one.order))
+    .at(0);
+}
+
+/** Merges the history of rollouts in several journals, newest first. */
+export function mergeRolloutsTold(journals: readonly RolloutsTold[]): RolloutsTold {
+  const rows = journals.flatMap(({ stacks }) => [...stacks]);
+  return {
+    rollouts: journals
+      .flatMap(({ rollouts }) => rollouts)
+      .sort((one, other) => other.startedAtMs - one.startedAtMs),
+    stacks: new Map(
+      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, same]) => [
+        stack,
+        same.flatMap(([, told]) => told).sort((one, other) => other.atMs - one.atMs),
+      ]),
+    ),
+    older: sum(journals.map(({ older }) => older)),
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}

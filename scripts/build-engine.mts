@@ -1,0 +1,264 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { cacheFolder } from "pulumi-email-security/engine";
+import {
+  installationName,
+  installedInCache,
+  MANIFEST,
+  programName,
+} from "../provider/dist/engine/installed-engines.js";
+import { withLock } from "../provider/dist/engine/lock.js";
+import { describeFailure, runCommand } from "../provider/dist/engine/run-command.js";
+import { formatVersion, isAtLeast, parseVersion, type Version } from "../provider/dist/engine/version.js";
+import { writeDynamicProviderLauncher } from "./dynamic-provider-launcher.mts";
+
+/** How an engine is built. */
+export interface BuildOptions {
+  /** Default: the process's own. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly log: (line: string) => void;
+  /** Told every second how far it is, for one line that is written over. Default: `log`, every 15 seconds. */
+  readonly onProgress?: ((status: string) => void) | undefined;
+}
+
+interface BuildContext {
+  readonly env: NodeJS.ProcessEnv;
+  /** The directory of engines in the cache; may not exist yet. */
+  readonly engineFolder: string;
+  readonly log: (line: string) => void;
+  readonly progress: (status: string) => void;
+}
+
+const PROGRESS_INTERVAL_MS = 15_000;
+
+const DOWNLOAD_REMEDY =
+  "let the Go module proxy be reached (see GOPROXY in `go env`), then try again: what was downloaded is kept";
+
+const COMPILE_REMEDY =
+  "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
+
+/**
+ * Builds the Pulumi CLI from Go modules whose sums are pinned, for machines that reach only package registries. It takes some four
+ * minutes once, and is kept in the cache folder, where `requireEngine` finds it. Several processes may call it at once.
+ *
+ * @returns the absolute path of the `pulumi` program.
+ */
+export async function buildEngine({ env = process.env, log, onProgress }: BuildOptions): Promise<string> {
+  const cli = readGoModule("cli", "github.com/pulumi/pulumi/pkg/v3", "cmd/pulumi");
+  const language = readGoModule(
+    "language-nodejs",
+    "github.com/pulumi/pulumi/sdk/v3",
+    "nodejs/cmd/pulumi-language-nodejs",
+  );
+  const engineFolder = join(cacheFolder(env), "engine");
+  const context = { env, engineFolder, log, progress: onProgress ?? atIntervals(log) };
+  const goEnv = await goEnvironment(context, cli.goVersion);
+  return await install(context, cli.version, async (folder) => {
+    log(
+      `Building the Pulumi CLI ${cli.version} from Go modules: about four minutes on two idle cores, once. ` +
+        `It is kept in ${engineFolder}.`,
+    );
+    const bin = join(folder, "bin");
+    await build(cli, "the CLI", join(bin, programName("pulumi")), goEnv, context);
+    await build(
+      language,
+      "its Node.js host",
+      join(bin, programName("pulumi-language-nodejs")),
+      goEnv,
+      context,
+    );
+    writeDynamicProviderLauncher(bin);
+    await verify(join(bin, programName("pulumi")), cli, context);
+  });
+}
+
+/** The reason for a failed build, and how to fix it. */
+function buildError(message: string, remedy: string): Error {
+  return new Error(
+    `The Pulumi CLI can't be built: ${message}.\nTo fix it: ${remedy}. Or install Pulumi: https://www.pulumi.com/docs/iac/download-install/`,
+  );
+}
+
+/**
+ * Makes an installation that is there whole or not at all: `fill` works in a folder beside the final one, which takes
+ * its name when all is done. Of two processes one does the work and the other waits for it. What a killed process
+ * left behind is removed by the next one.
+ *
+ * @param fill puts the programs into `<folder>/bin`
+ */
+async function install(
+  { engineFolder, log }: BuildContext,
+  version: string,
+  fill: (folder: string) => Promise<void>,
+): Promise<string> {
+  const final = join(engineFolder, installationName(version));
+  mkdirSync(engineFolder, { recursive: true });
+  const onWait = (holder: string): void => log(`Waiting for ${holder}, which builds the same engine ...`);
+  const makeOne = async (): Promise<string> => {
+    const ready = installedInCache(engineFolder, version);
+    if (ready !== undefined) return ready.command;
+    const unfinished = `${final}.unfinished-`;
+    for (const entry of readdirSync(engineFolder)) {
+      const path = join(engineFolder, entry);
+      if (path.startsWith(unfinished)) rmSync(path, { recursive: true, force: true });
+    }
+    const folder = unfinished + randomUUID();
+    try {
+      mkdirSync(join(folder, "bin"), { recursive: true });
+      await fill(folder);
+      writeFileSync(join(folder, MANIFEST), JSON.stringify({ version }));
+      rmSync(final, { recursive: true, force: true });
+      renameSync(folder, final);
+      return join(final, "bin", programName("pulumi"));
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  };
+  return await withLock(`${final}.lock`, makeOne, { onWait });
+}
+
+/** A Go program and the folder of the go.mod and go.sum that pin all it is built from. */
+interface GoProgram {
+  folder: string;
+  /** The package with its `main`. */
+  package: string;
+  /** As in `3.259.0`. */
+  version: string;
+  /** The oldest Go that builds it. */
+  goVersion: Version;
+}
+
+function readGoModule(folder: string, module: string, path: string): GoProgram {
+  const absolute = join(import.meta.dirname, "engine", folder);
+  const text = readFileSync(join(absolute, "go.mod"), "utf8");
+  const version = parseVersion(new RegExp(`^\\s*(?:require )?${module} v(\\S+)`, "m").exec(text)?.[1] ?? "");
+  const goVersion = parseVersion(/^go (\S+)/m.exec(text)?.[1] ?? "");
+  if (!version || !goVersion) throw new Error(`${absolute}/go.mod doesn't name ${module} and a Go version`);
+  return { folder: absolute, package: `${module}/${path}`, version: formatVersion(version), goVersion };
+}
+
+/** The environment for `go`: the user's proxy and caches as they are, and nothing that would make another program of it. */
+async function goEnvironment({ env }: BuildContext, minimum: Version): Promise<NodeJS.ProcessEnv> {
+  const remedy =
+    `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
+    "Go 1.21 or later gets it by itself when GOTOOLCHAIN is auto";
+  const asked = await runCommand("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
+    env,
+  });
+  if (asked.failure?.code === "ENOENT") throw buildError("there is no `go` on PATH", remedy);
+  if (asked.exitCode !== 0) throw buildError(`\`go env\` failed: ${describeFailure(asked)}`, remedy);
+
+  const [release = "", toolchain = "", os, arch] = asked.stdout.split(/\r?\n/);
+  const version = parseVersion(release);
+  // Since 1.21 Go gets a newer Go by itself, from the module proxy, unless it is told not to.
+  const mayUpgrade = /\bauto$/.test(toolchain);
+  if (!version || !(isAtLeast(version, minimum) || mayUpgrade)) {
+    throw buildError(
+      `Go is ${release || "of an unknown version"}, older than ${formatVersion(minimum)}, and GOTOOLCHAIN is ` +
+        (toolchain || "unknown to it"),
+      remedy,
+    );
+  }
+  return {
+    ...env,
+    CGO_ENABLED: "0",
+    GO111MODULE: "on",
+    GOARCH: arch,
+    GOFLAGS: "-mod=readonly",
+    GOOS: os,
+    GOWORK: "off",
+  };
+}
+
+async function build(
+  program: GoProgram,
+  title: string,
+  output: string,
+  env: NodeJS.ProcessEnv,
+  { log, progress }: BuildContext,
+): Promise<void> {
+  const options = { cwd: program.folder, env };
+  const startedAt = performance.now();
+  const elapsed = () => formatElapsed(performance.now() - startedAt);
+
+  let downloads = 0;
+  const listed = await withTicks(
+    () => progress(`Downloading the modules of ${title}: ${downloads} so far, ${elapsed()}`),
+    () =>
+      runCommand("go", ["list", "-deps", program.package], {
+        ...options,
+        onErrorLine: (line) => {
+          if (line.startsWith("go: downloading")) downloads++;
+        },
+      }),
+  );
+  if (listed.exitCode !== 0) {
+    throw buildError(`the modules of ${title} could not be had: ${describeFailure(listed)}`, DOWNLOAD_REMEDY);
+  }
+
+  const total = listed.stdout.trim().split("\n").length;
+  let compiled = 0;
+  const ldflags = `-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v${program.version}`;
+  const built = await withTicks(
+    () => progress(`Compiling ${title}: ${compiled} packages of at most ${total}, ${elapsed()}`),
+    () =>
+      // -v names each package that is compiled.
+      runCommand(
+        "go",
+        ["build", "-v", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", output, program.package],
+        {
+          ...options,
+          onErrorLine: () => {
+            compiled++;
+          },
+        },
+      ),
+  );
+  if (built.exitCode !== 0) {
+    throw buildError(`compiling ${title} failed: ${describeFailure(built)}`, COMPILE_REMEDY);
+  }
+  log(`Built ${title} in ${elapsed()}.`);
+}
+
+/** Checks that the built CLI runs here, and names the version that was asked for. */
+async function verify(command: string, cli: GoProgram, { env }: BuildContext): Promise<void> {
+  // Pulumi logs each of its commands in its home directory. This one is not the user's.
+  const home = join(dirname(command), "..", "home");
+  const result = await runCommand(command, ["version"], {
+    env: { ...env, PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" },
+  });
+  rmSync(home, { recursive: true, force: true });
+  const version = parseVersion(result.stdout);
+  if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
+    throw buildError(
+      `the CLI was built but doesn't work: \`pulumi version\` gave ${describeFailure(result)}`,
+      "see whether the cache folder may hold programs (a `noexec` mount?); EMAIL_SECURITY_CACHE_DIR sets another",
+    );
+  }
+}
+
+/** Calls `tick` now and every second while `work` runs. */
+async function withTicks<T>(tick: () => void, work: () => Promise<T>): Promise<T> {
+  tick();
+  const timer = setInterval(tick, 1_000);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+function formatElapsed(elapsedMs: number): string {
+  const seconds = Math.round(elapsedMs / 1_000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+function atIntervals(log: (line: string) => void): (status: string) => void {
+  let lastAt = Number.NEGATIVE_INFINITY;
+  return (status) => {
+    if (performance.now() - lastAt < PROGRESS_INTERVAL_MS) return;
+    lastAt = performance.now();
+    log(status);
+  };
+}

@@ -1,0 +1,229 @@
+import { describe, expect, it } from "vitest";
+import type { ManagedResource } from "../../support/managed-resource";
+import type { SandboxTenant } from "../../support/sandbox-tenant";
+import { bad, listTenant, many } from "./list-tenant";
+
+/* A list that removes the allow entries that nobody declares, and leaves the deny entries. */
+
+const MODE = "exclusive-allows";
+const ARGUMENTS = { mode: MODE, entries: { "evil.example": "deny", "partner.example": "allow" } };
+
+async function add(tenant: SandboxTenant, list: string, value: string, more: object = {}): Promise<void> {
+  await tenant.console("POST", "/allow_deny_entries", { list, entry_type: "domain", value, ...more });
+}
+
+function held(tenant: SandboxTenant): string[] {
+  return tenant.sandbox
+    .allowDenyEntries("acme")
+    .map(({ list, value }) => `${list} ${value}`)
+    .sort();
+}
+
+/** What the state holds and no program declares. */
+function shown({ inputs }: ManagedResource): Record<string, string> {
+  const entries = Object.entries(inputs["entries"] as Record<string, string>);
+  return Object.fromEntries(entries.filter(([, text]) => text.startsWith("(unmanaged)")));
+}
+
+const DECLARED = ["allow partner.example", "deny evil.example"];
+
+describe("an allow entry that nobody declares", () => {
+  it("shows at a refresh, and goes with the next up; a deny entry stays unseen", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up(ARGUMENTS);
+    await add(tenant, "allow", "clicked.example", { comment: "by hand" });
+    await add(tenant, "deny", "colleague.example");
+    await list.refresh();
+    expect(shown(list)).toEqual({ "clicked.example": "(unmanaged) allow: by hand" });
+    tenant.trace();
+    const up = await list.up(ARGUMENTS);
+    expect(up).toMatchObject({
+      outcome: "updated",
+      details: { 'entries["clicked.example"]': "DELETE" },
+    });
+    expect(up.printed).not.toContain("colleague.example");
+    expect(tenant.writes()).toEqual([expect.stringMatching(/^DELETE \/allow_deny_entries\/\S+ 200$/)]);
+    expect(held(tenant)).toEqual([...DECLARED, "deny colleague.example"].sort());
+    expect(list.properties).toMatchObject(ARGUMENTS);
+    await list.refresh();
+    expect(list.properties).toMatchObject(ARGUMENTS);
+    expect((await list.up(ARGUMENTS)).outcome).toBe("same");
+  });
+
+  it("is left by the run that creates the list, which names it and no deny", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "allow", "clicked.example");
+    await add(tenant, "deny", "colleague.example");
+    const { printed } = await list.up(ARGUMENTS);
+    expect(printed).toContain("Left alone: 1 entry that no preview has shown (allow clicked.example)");
+    expect(held(tenant)).toContain("allow clicked.example");
+  });
+
+  it("is never touched where it is ignored", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    const args = { ...ARGUMENTS, ignore: ["*.corp.example"] };
+    await list.up(args);
+    await add(tenant, "allow", "x.corp.example");
+    await list.refresh();
+    expect(shown(list)).toEqual({});
+    expect((await list.up(args)).outcome).toBe("same");
+    expect(held(tenant)).toContain("allow x.corp.example");
+  });
+
+  it("counts for the removal guard as in exclusive mode, and a flood of denies does not", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    const args = { mode: MODE, entries: many(10) };
+    await list.up(args);
+    for (let at = 100; at < 112; at += 1) {
+      await add(tenant, "allow", bad(at));
+      await add(tenant, "deny", bad(at + 100));
+    }
+    await list.refresh();
+    expect((await list.up(args)).failures[""]).toContain("would lose 12 of 22 entries (55 %)");
+    expect((await list.up({ ...args, confirmRemovals: 12 })).outcome).toBe("updated");
+    expect(held(tenant).filter((one) => one.startsWith("allow"))).toEqual([]);
+    expect(held(tenant)).toHaveLength(22);
+  });
+
+  it("stays where it became a deny after the refresh, and is forgotten by the next one", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up(ARGUMENTS);
+    await add(tenant, "allow", "clicked.example");
+    await list.refresh();
+    const [clicked] = tenant.sandbox
+      .allowDenyEntries("acme")
+      .filter(({ value }) => value === "clicked.example");
+    await tenant.console("PATCH", `/allow_deny_entries/${clicked?.id}`, { list: "deny" });
+    const up = await list.up(ARGUMENTS);
+    expect(up).toMatchObject({ outcome: "partial" });
+    expect(up.reasons.join()).toContain("was moved in the meantime");
+    await list.refresh();
+    expect(shown(list)).toEqual({});
+    tenant.trace();
+    expect((await list.up(ARGUMENTS)).outcome).toBe("same");
+    expect(tenant.writes()).toEqual([]);
+    const declared = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "allow" } };
+    expect((await list.up(declared)).reasons.join()).toContain(
+      "there is an entry already, with another list",
+    );
+    expect(held(tenant)).toContain("deny clicked.example");
+  });
+
+  it("goes where it is of another scope than a declared deny of the same value", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up(ARGUMENTS);
+    await add(tenant, "allow", "other.example", { verdict_scope: "graymail" });
+    const args = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "new.example": "deny" } };
+    await list.refresh();
+    expect((await list.up(args)).outcome).toBe("updated");
+    expect(held(tenant)).toEqual([...DECLARED, "deny new.example"].sort());
+  });
+
+  it("is taken over where the program declares it after a refresh has shown it", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up(ARGUMENTS);
+    await add(tenant, "allow", "clicked.example");
+    await list.refresh();
+    tenant.trace();
+    const args = { ...ARGUMENTS, entries: { ...ARGUMENTS.entries, "clicked.example": "deny: INC-9" } };
+    expect((await list.up(args)).outcome).toBe("updated");
+    expect(tenant.writes()).toEqual([expect.stringContaining('{"list":"deny","comment":"INC-9"} 200')]);
+  });
+});
+
+describe("a value that the service holds on both lists, and twice", () => {
+  const row = (id: string, list: string, value: string) => ({
+    id,
+    list,
+    value,
+    entry_type: "domain",
+    verdict_scope: "global",
+    comment: "",
+  });
+
+  async function serviceWith(start: readonly ReturnType<typeof row>[]) {
+    let rows = [...start];
+    const made = await listTenant({
+      intercept: ({ method, path, query }) => {
+        if (method === "DELETE") {
+          const id = path.split("/").at(-1);
+          rows = rows.filter((one) => one.id !== id);
+          return { status: 200, body: { status: 200, results: { deleted: true, id } } };
+        }
+        const items = rows.filter((one) => one.list === query["list"]);
+        const results = { items, page: 1, page_size: 200, total: items.length };
+        return { status: 200, body: { status: 200, results } };
+      },
+    });
+    return { ...made, ids: () => rows.map(({ id }) => id) };
+  }
+
+  it("loses its allows beside the declared deny", async () => {
+    const service = await serviceWith([
+      row("1", "allow", "evil.example"),
+      row("2", "deny", "evil.example"),
+      row("3", "allow", "evil.example"),
+      row("4", "deny", "other.example"),
+      row("5", "allow", "other.example"),
+    ]);
+    await using _tenant = service.tenant;
+    const args = { mode: MODE, entries: { "evil.example": "deny" }, maxRemovals: 3 };
+    expect((await service.list.up(args)).outcome).toBe("created");
+    for (let run = 0; run < 2; run += 1) {
+      await service.list.refresh();
+      await service.list.up(args);
+    }
+    expect(service.ids()).toEqual(["2", "4"]);
+    await service.list.refresh();
+    expect((await service.list.up(args)).outcome).toBe("same");
+  });
+
+  it("is an error where the program declares the allow, and the deny stays", async () => {
+    const service = await serviceWith([row("1", "allow", "evil.example"), row("2", "deny", "evil.example")]);
+    await using _tenant = service.tenant;
+    const up = await service.list.up({ mode: MODE, entries: { "evil.example": "allow" } });
+    expect(up.failures[""]).toContain("contradicts what is declared");
+    expect(service.ids()).toEqual(["1", "2"]);
+  });
+});
+
+describe("beside another resource of the program", () => {
+  it("would remove its allows, and not its denies", async () => {
+    await using made = await listTenant();
+    const { provider } = made.tenant;
+    await provider.resource("allowDenyEntry", "deny").check({ list: "deny", value: "x.example" });
+    const list = provider.resource("allowDenyList", "all");
+    expect((await list.check(ARGUMENTS)).failures).toEqual({});
+    const allow = provider.resource("allowDenyEntry", "allow");
+    expect((await allow.check({ list: "allow", value: "y.example" })).failures).toEqual({
+      value:
+        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive-allows: declare it there, or name it in the `ignore` of that list',
+    });
+    const late = provider.resource("allowDenyEntry", "late");
+    expect((await late.check({ list: "deny", value: "z.example" })).failures).toEqual({});
+  });
+
+  it("names the mode where the other one comes first", async () => {
+    await using made = await listTenant();
+    const { provider } = made.tenant;
+    await provider.resource("allowDenyEntry", "allow").check({ list: "allow", value: "y.example" });
+    expect((await provider.resource("allowDenyList", "all").check(ARGUMENTS)).failures).toEqual({
+      mode: 'is "exclusive-allows", so this list would remove allow y.example, which AllowDenyEntry "allow" declares: declare it here, or name it in `ignore`',
+    });
+  });
+});
+
+it("the mode is an error on a VIP list", async () => {
+  await using made = await listTenant();
+  const vips = made.tenant.provider.resource("vipList", "vips");
+  expect((await vips.check({ members: [], mode: MODE })).failures).toEqual({
+    mode: 'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+  });
+});

@@ -1,0 +1,29 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { Workshop } from "../engine-setup/workshop";
+
+it("changes no tenant without a Pulumi CLI, and says how to install one", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  using workshop = new Workshop();
+  workshop.write("settings/acme.yaml", "version: 1\ndeny: [evil.example]\n");
+  workshop.write(
+    "tenants.yaml",
+    `version: 1\nproject: p\ndefaults: { baseUrl: "${sandbox.url}", settings: "settings/{name}.yaml", key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\ntenants: { acme: {} }\n`,
+  );
+  mkdirSync(join(workshop.folder, "state"));
+  const run = commandLine(workshop.folder, {
+    ...workshop.env,
+    EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
+    PULUMI_BACKEND_URL: `file://${join(workshop.folder, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "",
+  });
+  const { code, stderr } = await run("rollout", "tenants.yaml", "--yes");
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    "Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/)",
+  );
+  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+});

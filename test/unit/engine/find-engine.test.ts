@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { EngineUnavailableError } from "../../../provider/engine/engine-unavailable-error";
+import { findEngine, requireEngine } from "../../../provider/engine/find-engine";
+import { installationName, programName } from "../../../provider/engine/installed-engines";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-find-engine-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A cache with these versions; gives the environment that has nothing else. */
+function cacheWith(name: string, versions: readonly string[]): NodeJS.ProcessEnv {
+  const home = join(folder, name);
+  for (const version of versions) {
+    const installation = join(home, "cache/engine", installationName(version));
+    mkdirSync(join(installation, "bin"), { recursive: true });
+    writeFileSync(join(installation, "bin", programName("pulumi")), "", { mode: 0o755 });
+    writeFileSync(join(installation, "engine.json"), JSON.stringify({ version }));
+  }
+  return { HOME: home, EMAIL_SECURITY_CACHE_DIR: join(home, "cache"), PATH: join(home, "programs") };
+}
+
+it("takes the newest version in the cache", async () => {
+  const env = cacheWith("several", ["3.259.0", "3.1000.0", "3.260.1"]);
+  expect(await findEngine({ env })).toMatchObject({ version: "3.1000.0", source: "cache" });
+});
+
+it("ignores an unfinished, old or foreign installation in the cache", async () => {
+  const env = cacheWith("ignored", ["3.100.0", "3.300.0"]);
+  const engines = join(folder, "ignored/cache/engine");
+  rmSync(join(engines, installationName("3.300.0"), "engine.json"));
+  for (const name of ["3.400.0-plan9-mips", `${installationName("3.500.0")}.unfinished-1`])
+    mkdirSync(join(engines, name));
+  expect(await findEngine({ env })).toBeUndefined();
+});
+
+it("says where it looked, and how to install Pulumi", async () => {
+  const env = cacheWith("nothing", []);
+  const failure = requireEngine({ env });
+  await expect(failure).rejects.toBeInstanceOf(EngineUnavailableError);
+  await expect(failure).rejects.toMatchObject({
+    code: "ERR_ENGINE_UNAVAILABLE",
+    message: `No Pulumi CLI 3.200.0 or later was found on PATH, in ${join(folder, "nothing/.pulumi/bin")}, in ${join(folder, "nothing/cache/engine")}. Install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH.`,
+  });
+});
+
+it("gives an environment in which the CLI finds its hosts and this Node.js", async () => {
+  const found = await requireEngine({ env: cacheWith("environment", ["3.259.0"]) });
+  expect(found.folder).toBe(dirname(found.command));
+  expect(found.environment({ Path: "/usr/bin", OTHER: "kept", EMAIL_SECURITY_CACHE_DIR: "/cache" })).toEqual({
+    OTHER: "kept",
+    EMAIL_SECURITY_CACHE_DIR: "/cache",
+    NODE_COMPILE_CACHE: join("/cache", "compiled"),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    NO_PROXY: "127.0.0.1,localhost",
+    no_proxy: "127.0.0.1,localhost",
+    Path: [found.folder, dirname(process.execPath), "/usr/bin"].join(delimiter),
+  });
+  const own = found.environment({ NODE_COMPILE_CACHE: "/own" });
+  expect(own["NODE_COMPILE_CACHE"]).toBe("/own");
+});

@@ -1,0 +1,136 @@
+import { expect, it } from "vitest";
+import type { AllowDenyEntryRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
+import { driftOf } from "../../../provider/gitops/drift";
+import { desiredOf, type KnownLists } from "../../../provider/plan/desired";
+import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { observedFrom } from "../../../provider/plan/observed";
+import type { Plan } from "../../../provider/plan/plan";
+
+const MODE = "lists: { entries: { mode: exclusive-allows, maxRemovalFraction: 1 } }\n";
+const FILE = `version: 1\n${MODE}deny: [evil.example]\n`;
+const AT = "2026-11-21T00:00:00.000Z";
+
+type Row = readonly [list: string, value: string];
+
+const settingsOf = (text: string) =>
+  readSettings("acme.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => text });
+
+const observedOf = (rows: readonly Row[]) =>
+  observedFrom(
+    AT,
+    rows.map(
+      ([list, value], at) =>
+        ({
+          id: `id-${at}`,
+          list,
+          value,
+          entry_type: "domain",
+          verdict_scope: "global",
+          comment: "",
+        }) as AllowDenyEntryRow,
+    ),
+    [],
+  );
+
+/** @param before the mode of the last run. */
+const known = (content: Record<string, string>, before = "exclusive-allows"): KnownLists => ({
+  entries: { content, options: { mode: before } },
+  vips: { content: {} },
+});
+
+function planOf(rows: readonly Row[], state?: KnownLists, text = FILE): Plan {
+  return makePlan({
+    desired: desiredOf(settingsOf(text), state),
+    observed: observedOf(rows),
+    tenant: { host: "sandbox", name: "acme" },
+    source: { kind: "files", files: ["acme.yaml"] },
+    mail: withoutEvidence(AT, "not asked"),
+  });
+}
+
+const brief = ({ changes, unmanaged }: Plan): string[] => [
+  ...changes.map(({ sign, key, before, why }) => `${sign} ${before?.list} ${key}: ${why}`),
+  ...unmanaged.map(({ key, before }) => `unmanaged ${before.list} ${key}`),
+];
+
+const EVIL: Row = ["deny", "evil.example"];
+const CLICKED: readonly Row[] = [EVIL, ["allow", "clicked.example"], ["deny", "colleague.example"]];
+
+it("removes allows that nobody declares, and leaves denies", () => {
+  const plan = planOf(CLICKED, known({ "evil.example": "deny" }));
+  expect(brief(plan)).toEqual([
+    "remove allow clicked.example: not declared, and the list is exclusive-allows",
+    "unmanaged deny colleague.example",
+  ]);
+  expect([plan.guards, plan.findings]).toEqual([[], []]);
+});
+
+it("holds allows that nobody declares against the removal guard", () => {
+  const flood = Array.from({ length: 12 }, (_, at): Row => ["allow", `clicked-${at}.example`]);
+  const denies = Array.from({ length: 12 }, (_, at): Row => ["deny", `colleague-${at}.example`]);
+  const text = FILE.replace(", maxRemovalFraction: 1", "");
+  const { guards } = planOf([EVIL, ...flood, ...denies], known({ "evil.example": "deny" }), text);
+  expect(guards.map(({ message }) => message)).toEqual([
+    expect.stringContaining("would lose 12 of 13 entries"),
+  ]);
+  expect(planOf([EVIL, ...denies], known({ "evil.example": "deny" }), text).guards).toEqual([]);
+});
+
+it("warns that the first run in this mode leaves allows", () => {
+  const plan = planOf(CLICKED, known({ "evil.example": "deny" }, "additive"));
+  expect(brief(plan)).toEqual(["unmanaged allow clicked.example", "unmanaged deny colleague.example"]);
+  expect(plan.findings.map(({ code, message }) => [code, message])).toEqual([
+    [
+      "exclusive-later",
+      expect.stringContaining("list is exclusive-allows, and 1 allow is at the tenant that nobody declares"),
+    ],
+  ]);
+});
+
+it("leaves the denies that an exclusive list has shown before", () => {
+  const state = known({ "evil.example": "deny", "colleague.example": "(unmanaged) deny" }, "exclusive");
+  expect(brief(planOf(CLICKED, state))).toEqual([
+    "remove allow clicked.example: not declared, and the list is exclusive-allows",
+    "unmanaged deny colleague.example",
+  ]);
+});
+
+it("leaves denies to the second run where a list becomes wholly exclusive", () => {
+  const text = FILE.replace("exclusive-allows", "exclusive");
+  const plan = planOf(CLICKED, known({ "evil.example": "deny" }), text);
+  expect(brief(plan)).toEqual([
+    "remove allow clicked.example: not declared, and the list is exclusive",
+    "unmanaged deny colleague.example",
+  ]);
+  expect(plan.findings[0]?.message).toContain("list is exclusive, and 1 is at the tenant");
+});
+
+it("leaves an allow that was shown and has become a deny", () => {
+  const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
+  expect(brief(planOf([EVIL, ["deny", "clicked.example"]], state))).toEqual([
+    "unmanaged deny clicked.example",
+  ]);
+});
+
+it("does not turn a deny into a declared allow, although an allow of that value was shown", () => {
+  const state = known({ "evil.example": "deny", "clicked.example": "(unmanaged) allow" });
+  const text = `${FILE}allow: [clicked.example]\n`;
+  expect(planOf([EVIL, ["deny", "clicked.example"]], state, text).guards).toMatchObject([{ code: "exists" }]);
+});
+
+it("removes an allow beside the declared deny of the same value", () => {
+  const plan = planOf([EVIL, ["allow", "evil.example"]], known({ "evil.example": "deny" }));
+  expect(brief(plan)).toEqual([
+    "remove allow evil.example (also allow): not declared, and the list is exclusive-allows",
+  ]);
+});
+
+it("reports allows and denies that nobody declares as drift alike", () => {
+  const drift = driftOf(settingsOf(FILE), observedOf(CLICKED), "sandbox", known({ "evil.example": "deny" }));
+  expect(drift.items.map(({ what, key, there }) => `${what} ${there?.list} ${key}`)).toEqual([
+    "added allow clicked.example",
+    "added deny colleague.example",
+  ]);
+});

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { mergeReached, mergeRolloutsTold } from "../../../../provider/rollout/journal/merge-journals";
+import type {
+  NotReachedBy,
+  Reached,
+  ReachedBy,
+  StackReach,
+} from "../../../../provider/rollout/journal/reached";
+import type { RolloutTold, StackTold } from "../../../../provider/rollout/journal/rollouts-told";
+
+function reachedBy(rollout: string, seq: number): ReachedBy {
+  return {
+    rollout,
+    order: { id: rollout, seq, startedAtMs: 0 },
+    wave: "all",
+    state: "done",
+    atMs: 0,
+    today: "2026-11-11",
+    settings: "settings/acme.yaml",
+  };
+}
+
+function notReachedBy(rollout: string, seq: number): NotReachedBy {
+  const order = { id: rollout, seq, startedAtMs: 0 };
+  return { rollout, order, wave: "all", state: "failed", rolloutState: "stopped" };
+}
+
+function journal(stacks: Readonly<Record<string, StackReach>>): Reached {
+  return {
+    stacks: new Map(Object.entries(stacks)),
+    skips: new Map(),
+    rollouts: 1,
+    elsewhere: 2,
+    files: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), folder: "." }),
+  };
+}
+
+test("keeps the stacks of each journal, and finds the files of their rollouts", async () => {
+  const merged = mergeReached([
+    journal({ acme: { last: reachedBy("in-eu", 1) } }),
+    journal({ globex: { last: reachedBy("in-us", 1) } }),
+  ]);
+  expect([...merged.stacks].map(([stack, { last }]) => [stack, last?.rollout])).toEqual([
+    ["acme", "in-eu"],
+    ["globex", "in-us"],
+  ]);
+  expect([merged.rollouts, merged.elsewhere]).toEqual([2, 4]);
+  expect([...(await merged.files("in-us")).bundle.keys()]).toEqual(["in-us"]);
+});
+
+test("takes the later rollout of a stack that two journals have changed, by sequence", () => {
+  const older = journal({ acme: { last: reachedBy("z-older", 3), next: notReachedBy("z-failed", 4) } });
+  const newer = journal({ acme: { last: reachedBy("a-newer", 5), next: notReachedBy("a-failed", 6) } });
+  for (const journals of [
+    [older, newer],
+    [newer, older],
+  ]) {
+    const { last, next } = mergeReached(journals).stacks.get("acme") ?? {};
+    expect([last?.rollout, next?.rollout]).toEqual(["a-newer", "a-failed"]);
+  }
+});
+
+test("drops a failed rollout that another journal's later rollout supersedes", () => {
+  const failed = journal({ acme: { next: notReachedBy("failed", 4) } });
+  const done = journal({ acme: { last: reachedBy("done", 5) } });
+  expect(mergeReached([failed, done]).stacks.get("acme")).toEqual({ last: reachedBy("done", 5) });
+  const earlier = journal({ acme: { last: reachedBy("earlier", 3) } });
+  expect(mergeReached([failed, earlier]).stacks.get("acme")?.next?.rollout).toBe("failed");
+});
+
+test("merges the history of two journals, newest first", () => {
+  const rollout = (id: string, startedAtMs: number): RolloutTold => ({
+    id,
+    state: "done",
+    source: "tenants.yaml",
+    digest: "r2-1",
+    startedAtMs,
+    waves: [],
+  });
+  const row = (id: string, atMs: number): StackTold => ({ rollout: id, wave: "all", state: "done", atMs });
+  const merged = mergeRolloutsTold([
+    { rollouts: [rollout("a", 10)], stacks: new Map([["acme", [row("a", 11)]]]), older: 1 },
+    { rollouts: [rollout("b", 20)], stacks: new Map([["acme", [row("b", 21)]]]), older: 2 },
+  ]);
+  expect(merged.rollouts.map(({ id }) => id)).toEqual(["b", "a"]);
+  expect(merged.stacks.get("acme")?.map(({ rollout: id }) => id)).toEqual(["b", "a"]);
+  expect(merged.older).toBe(3);
+});

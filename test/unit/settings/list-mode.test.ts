@@ -1,0 +1,51 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import {
+  explainVipMode,
+  isLooserMode,
+  LIST_MODES,
+  prunes,
+  prunesAny,
+} from "../../../provider/settings/list-mode";
+
+const LISTS = ["allow", "deny", undefined];
+const PROVIDER = join(__dirname, "../../../provider");
+
+it.each([
+  ["additive", []],
+  ["exclusive-allows", ["allow"]],
+  ["exclusive", LISTS],
+  [undefined, []],
+  ["strict", []],
+])("a list in mode %s prunes %j", (mode, pruned) => {
+  expect(LISTS.filter((list) => prunes(mode, list))).toEqual(pruned);
+  expect(prunesAny(mode)).toBe(pruned.length > 0);
+});
+
+it("orders the modes from the loosest to the strictest", () => {
+  for (const [at, mode] of LIST_MODES.entries()) {
+    expect(LIST_MODES.filter((other) => isLooserMode(mode, other))).toEqual(LIST_MODES.slice(at + 1));
+  }
+});
+
+it("explains why VIPs can't have the mode of allows", () => {
+  expect(explainVipMode("exclusive-allows")).toBe(
+    'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
+  );
+  for (const mode of ["additive", "exclusive", "strict", undefined])
+    expect(explainVipMode(mode)).toBeUndefined();
+});
+
+it("no other module knows which mode prunes", () => {
+  const pruning = LIST_MODES.filter((mode) => prunesAny(mode)).join("|");
+  const literal = new RegExp(`(["'\`])(?:${pruning})\\1`);
+  const files = globSync("**/*.ts", { cwd: PROVIDER, exclude: ["dist/**", "node_modules/**"] });
+  expect(files).toContain(join("settings", "list-mode.ts"));
+  const knowing = files.filter((file) => literal.test(withoutComments(join(PROVIDER, file))));
+  expect(knowing).toEqual([join("settings", "list-mode.ts")]);
+});
+
+function withoutComments(file: string): string {
+  return readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "");
+}
