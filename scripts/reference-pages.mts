@@ -6,6 +6,12 @@ import { EXIT } from "../provider/dist/cli/command-line.js";
 import { explanationOf, GROUPS } from "../provider/dist/cli/explain/explanations.js";
 import { forEachVerb, pathOf, program } from "../provider/dist/cli/program.js";
 import { helpOf } from "../provider/dist/cli/verb-help.js";
+import {
+  RESPONSE_CLASSES,
+  type ResponseClass,
+  SCOPES,
+} from "../provider/dist/client/response-classification.js";
+import { handlingOf } from "../provider/dist/client/retry-policy.js";
 
 /*
  * The pages of the reference that are made from what the command knows: `npm run docs` writes them, and a test holds them equal.
@@ -17,7 +23,7 @@ export type Pages = ReadonlyMap<string, string>;
 
 /** All of them. */
 export function referencePages(): Pages {
-  return new Map([...errorPages(), ...cliPages(), ...exitCodePages(), ...firstPage()]);
+  return new Map([...errorPages(), ...cliPages(), ...exitCodePages(), ...responsesPage(), ...firstPage()]);
 }
 
 /** The first page, with the pages of each kind between the comments that name their folder. */
@@ -88,10 +94,25 @@ export function cliPages(): Pages {
       );
       return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");
     }),
+    OUTPUT,
     "How a verb ends: [exit codes](../exit-codes.md). What an error means: [error codes](../errors/index.md).",
   ];
   return new Map([...pages, [`${VERBS}/index.md`, `${index.join("\n\n")}\n`]]);
 }
+
+const OUTPUT = `## Output
+
+Data goes to standard output; progress, notes and errors go to standard error.
+
+| option | |
+|---|---|
+| \`--format FORMAT\` | The format of what is printed, and of each \`--output\` that names none: \`text\` by default. |
+| \`--output FILE\` | Writes to a file. Its extension sets the format where \`--format\` does not: \`.txt\`, \`.md\`, \`.html\`, \`.json\`, \`.csv\` or \`.sarif\`. |
+| \`--output FORMAT=FILE\` | Writes this format to a file. |
+| \`--output -\` | Writes to standard output, as in \`--output json=-\`. |
+
+Repeat \`--output\` to write several files in one run. Text still goes to the terminal unless an output is \`-\`. A file is written whole
+or not at all. Each page says which formats its command has.`;
 
 function verbPage(verb: Command): string {
   const parts: string[] = [];
@@ -196,6 +217,55 @@ const MEANS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
   [EXIT.changes]: "There is something to do, or something was found.",
   [EXIT.refused]: "Refused by a guard, or not what was reviewed. Nothing was changed.",
 };
+
+/** What each response means, and what each scope has as a consequence. */
+function responsesPage(): Pages {
+  const responses = RESPONSE_CLASSES.map((one) => {
+    const [, only] = /^2xx to a (\w+)/.exec(one.response) ?? [];
+    const cells = ["GET", "DELETE", "POST"].map((method) =>
+      only === undefined || only === method ? handlingWords(one, method) : "",
+    );
+    return [one.response, ...cells, one.scope, `[\`${one.code}\`](errors/${one.code}.md)`];
+  });
+  const scopes = Object.entries(SCOPES).map(([scope, effects]) => [
+    scope,
+    effects.concerns,
+    effects.isBreakerFailure ? "a failure" : "",
+    effects.isSharedByAddress ? "others are probed" : "",
+    effects.isRetryAfterRespected ? "respected" : "",
+    effects.abandonsListAfter === undefined ? "goes on" : `abandoned after ${effects.abandonsListAfter}`,
+  ]);
+  const text = [
+    `${made("provider/client/response-classification.ts")}\n# Responses and retries`,
+    "One table decides what a response means, or a connection that failed in place of one. The client, the outcome checks, the rollouts and the notices use it. [Retries and outcome checks](../explanation/retries.md) explains it.",
+    tableOf(["response", "GET", "PATCH, DELETE", "POST", "scope", "error code"], responses),
+    "- *retry*: send the request again, up to 4 attempts, with backoff and jitter.\n- *pause, then retry*: all requests of the tenant wait as long as `Retry-After` says, or else for a backoff.\n- *outcome check*: the write may have taken effect. Read the list, and send what is missing.\n- *fail*: end with the error code.",
+    "## Scopes",
+    "The scope says whom a failure concerns, and what follows for other requests:",
+    tableOf(
+      [
+        "scope",
+        "concerns",
+        "circuit breaker",
+        "other tenants of an address",
+        "`Retry-After`",
+        "rest of a list",
+      ],
+      scopes,
+    ),
+  ];
+  return new Map([["reference/responses.md", `${text.join("\n\n")}\n`]]);
+}
+
+function handlingWords(one: ResponseClass, method: string): string {
+  const handling = handlingOf(one, method);
+  return handling === "retry" && one.scope === "rate limit" ? "pause, then retry" : handling;
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, head.map(() => "---"), ...rows.map((row) => row.map(cell))];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
 
 function firstSentence(text: string): string {
   return text.split(/(?<=\.) /)[0] ?? text;

@@ -33,24 +33,24 @@ interface Options extends PlannedOptions {
  */
 export function applyCommand(): Command {
   const command = new Command("apply")
-    .description("run `pulumi up` when what would be done is what was reviewed")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
+    .description("Run `pulumi up` if the plan is still the one that was reviewed")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return withHelp(
     withPlanOptions(command)
       .option(
         "--plan-digest <digest>",
-        "the digest of the plan that was reviewed; refuses when anything moved since",
+        "Apply only the plan with this digest; anything that changed since is refused",
       )
       .option(
         "--plan <file>",
-        "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
+        "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
       )
       .option(
         "--only-expired",
-        "remove what has expired, and nothing else: other changes, of files and console, stay pending",
+        "Remove what has expired and nothing else; other changes of files and console stay pending",
       )
       .addOption(failOnOption())
-      .option("--yes", "apply it; without it, the plan is only shown and compared")
+      .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
       .action(verb(run)),
     {
       examples: [
@@ -94,11 +94,11 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const isReviewed = digest !== undefined || options.yes === true;
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
   const now = await planFor(file, { ...options, evidence });
-  const { printedPlan } = await import("./plan-output.js");
+  const { printPlan } = await import("./plan-output.js");
   const { planJson } = await import("../plan/render/json.js");
   const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
   if (moved !== undefined) {
-    process.stdout.write(printedPlan(now, {}));
+    await printPlan(now);
     const [code, advice] =
       moved.what === "digest"
         ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
@@ -107,19 +107,19 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
     return EXIT.refused;
   }
   if (now.guards.length > 0) {
-    process.stdout.write(printedPlan(now, {}));
+    await printPlan(now);
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const refusal = failOnGuard(now, options.failOn);
   if (refusal !== undefined) {
-    process.stdout.write(printedPlan(withRefusal(now, options.failOn), {}));
+    await printPlan(withRefusal(now, options.failOn));
     console.error(`error: ${refusal.message} Nothing was changed.`);
     return EXIT.refused;
   }
   if (!options.yes) {
     // The reviewed plan says the same, and what the mail said of it.
-    process.stdout.write(printedPlan(reviewed?.digest === now.digest ? reviewed : now, {}));
+    await printPlan(reviewed?.digest === now.digest ? reviewed : now);
     if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
     return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }

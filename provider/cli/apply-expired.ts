@@ -34,16 +34,16 @@ export async function applyExpired(given: string | undefined, options: Options):
   }
   const { leftOf } = await import("../gitops/only-expired.js");
   const made = await planned(given ?? (await defaultFile()), { ...options, stack });
-  const { printedPlan } = await import("./plan-output.js");
+  const { printPlan } = await import("./plan-output.js");
   const { plan } = made;
   if (plan.guards.length > 0) {
-    process.stdout.write(printedPlan(plan, {}));
+    await printPlan(plan);
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
   const refusal = failOnGuard(plan, options.failOn);
   if (refusal !== undefined) {
-    process.stdout.write(printedPlan(withRefusal(plan, options.failOn), {}));
+    await printPlan(withRefusal(plan, options.failOn));
     console.error(`error: ${refusal.message} Nothing was changed.`);
     return EXIT.refused;
   }
@@ -57,7 +57,7 @@ export async function applyExpired(given: string | undefined, options: Options):
     return EXIT.clean;
   }
   if (!yes) {
-    process.stdout.write(printedPlan(plan, {}));
+    await printPlan(plan);
     await sayLeft(made, stack);
     console.error("Nothing was changed: say --yes to apply this.");
     return EXIT.changes;

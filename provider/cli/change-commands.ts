@@ -26,10 +26,10 @@ export const EXITS = {
 /** `email-security add`: puts values on a list of the settings files. Without arguments, in a terminal, it asks. */
 export function addCommand(): Command {
   const command = new Command("add")
-    .description("put senders on the allow or deny list, or people among the VIPs, in the settings files")
-    .addArgument(new Argument("[list]", "the list").choices(LISTS))
+    .description("Add senders to the allow or deny list, or people to the VIPs, in the settings files")
+    .addArgument(new Argument("[list]", "List to add to").choices(LISTS))
     .argument("[values...]", VALUES);
-  withFacts(command).option("--accept-risk <reason>", "why an entry that is refused as risky is meant");
+  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
   return withHelp(
     withPlace(command).action(
       verb(async (list: ListWord | undefined, values: string[], options: ChangeOptions) => {
@@ -56,11 +56,11 @@ export function addCommand(): Command {
 /** `email-security remove`: takes values off the lists of the settings files. */
 export function removeCommand(): Command {
   const command = new Command("remove")
-    .description("take senders or VIPs out of the settings files")
+    .description("Remove senders or VIPs from the settings files")
     .argument("<values...>", VALUES)
     .addOption(listOption())
-    .option("--ticket <text>", "where it was decided, for the commit")
-    .option("--comment <text>", "why, for the commit");
+    .option("--ticket <text>", "Name the ticket in the commit message")
+    .option("--comment <text>", "Give the reason in the commit message");
   return withHelp(
     withPlace(command).action(
       verb(
@@ -84,12 +84,12 @@ export function removeCommand(): Command {
 /** `email-security move`: moves values to the other list of the settings files. */
 export function moveCommand(): Command {
   const command = new Command("move")
-    .description("move senders from the one list to the other in the settings files")
+    .description("Move senders to the other list in the settings files")
     .argument("<values...>", VALUES)
     .addOption(
-      new Option("--to <list>", "the list to move to").choices(["allow", "deny"]).makeOptionMandatory(),
+      new Option("--to <list>", "Move to this list").choices(["allow", "deny"]).makeOptionMandatory(),
     );
-  withFacts(command).option("--accept-risk <reason>", "why an entry that is refused as risky is meant");
+  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
   return withHelp(
     withPlace(command).action(
       verb(async (values: string[], options: ChangeOptions) => {
@@ -120,7 +120,7 @@ export function moveCommand(): Command {
 /** `email-security extend`: sets when values of the settings files end. */
 export function extendCommand(): Command {
   const command = new Command("extend")
-    .description("set a new end of what stands in the settings files")
+    .description("Set a new expiry of entries or VIPs in the settings files")
     .argument("<values...>", VALUES)
     .addOption(listOption());
   return withHelp(

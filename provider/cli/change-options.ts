@@ -9,7 +9,7 @@ import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { defaultFile } from "./plan-options";
 import { MOST_VALUES, valuesOnStandardInput } from "./standard-input";
-import { TARGETS_FILE, tenantNamed } from "./tenant-options";
+import { TARGETS_FILE, targetsOption, tenantNamed } from "./tenant-options";
 import { type WriteOptions, withWriteOptions } from "./write-options";
 
 /** The lists as the command line calls them. */
@@ -19,8 +19,7 @@ export const LISTS = ["allow", "deny", "vip"] as const;
 export type ListWord = (typeof LISTS)[number];
 
 /** What such verbs are given. */
-export const VALUES =
-  "domains, addresses or mailboxes, defanged ones too; - reads a list from standard input";
+export const VALUES = "Domains, addresses or mailboxes, defanged or not; - for a list on standard input";
 
 /** What the verbs that change lists have in common. */
 export interface ChangeOptions extends WriteOptions {
@@ -37,41 +36,44 @@ export interface ChangeOptions extends WriteOptions {
   readonly tenant?: string;
   readonly baseline?: true;
   readonly targets: string;
-  readonly evidence: boolean;
+  readonly offline?: true;
 }
 
 /** Adds the options by which a file is chosen, and what is done with it. */
 export function withPlace(command: Command): Command {
   return withWriteOptions(
     command
-      .option("--scope <scope>", "the verdict scope of the entry: global or graymail")
-      .option("--file <file>", "the settings file (default: settings.yaml, or the only one in settings)")
-      .option("--tenant <name>", "the settings file of a tenant of tenants.yaml")
-      .option("--targets <file>", "the file of tenants that --tenant looks in", TARGETS_FILE)
-      .option("--baseline", "the file that it includes: for all tenants that include that one")
-      .option("--no-evidence", "ask the service nothing"),
+      .option("--scope <scope>", "Set the verdict scope of the entry: global or graymail")
+      .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
+      .option(
+        "--tenant <name>",
+        "Use this tenant of the targets file, with its settings file, address and key",
+      )
+      .addOption(targetsOption())
+      .option("--baseline", "Change the included baseline instead, for all tenants that include it")
+      .option("--offline", "Send no request to the service"),
   );
 }
 
 /** Adds the options that say why, who and until when. */
 export function withFacts(command: Command): Command {
   return withAnswers(
-    command.option("--for <term>", "how long it stays: 30d, 6w, the last day as 2026-12-31, or never", term),
+    command.option("--for <term>", "Set the expiry: 30d, 6w, the last day as 2026-12-31, or never", term),
   );
 }
 
 /** Adds the options that say why and who. */
 export function withAnswers(command: Command): Command {
   return command
-    .option("--ticket <text>", "where it was asked for and decided: INC-1042")
-    .option("--comment <text>", "why it is there; the service keeps it")
-    .option("--owner <name>", "who answers for it")
-    .option("--approved-by <name>", "who else looked at it and agreed");
+    .option("--ticket <text>", "Name the ticket that decided it: INC-1042")
+    .option("--comment <text>", "Set the comment, which the service keeps")
+    .option("--owner <name>", "Name who answers for it")
+    .option("--approved-by <name>", "Name who else reviewed it");
 }
 
 /** The option that says which list is meant, where a value may be on several. */
 export function listOption(): Option {
-  return new Option("--list <list>", "the list, where a value is on several").choices(LISTS);
+  return new Option("--list <list>", "Select the list, where a value is on several").choices(LISTS);
 }
 
 /** Reads a term to its last day. */

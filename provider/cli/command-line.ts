@@ -1,5 +1,4 @@
-import { writeFileSync } from "node:fs";
-import { ConfigurationError, type SettingsClient } from "../client";
+import type { SettingsClient } from "../client";
 import { NO_STACK, readConfiguration } from "../resources/configuration";
 import { connectedClient } from "../resources/connected-client";
 import { refuseMisspeltVariables } from "../resources/known-names";
@@ -38,21 +37,6 @@ export function verb<Args extends unknown[]>(
       process.exitCode = EXIT.error;
     }
   };
-}
-
-/**
- * Writes a file that an option names. A new one is for this user alone, since it holds what a tenant has; one that is there keeps
- * its mode, so that whoever wants others to read it says so once.
- *
- * @param what is written, as a person calls it: "plan".
- * @throws {ConfigurationError} when it can't be written.
- */
-export function writeOutput(file: string, text: string, what: string): void {
-  try {
-    writeFileSync(file, text, { mode: 0o600 });
-  } catch (cause) {
-    throw new ConfigurationError(`The ${what} can't be written: ${(cause as Error).message}`, { cause });
-  }
 }
 
 /**

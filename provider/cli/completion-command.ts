@@ -14,8 +14,8 @@ const ASKED = "complete";
 export function completionCommand(): Command {
   return withHelp(
     new Command("completion")
-      .description("print the script by which a shell completes verbs, options and files")
-      .addArgument(new Argument("<shell>", "whose").choices(SHELLS))
+      .description("Print a script that completes commands, options and files in a shell")
+      .addArgument(new Argument("<shell>", "Shell that runs the script").choices(SHELLS))
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
         const text = capturedLog(() => script(shell, "email-security", "email-security")).join("\n");

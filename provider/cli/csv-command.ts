@@ -3,8 +3,10 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import type { CsvDifference } from "../files/csv-difference";
 import type { Section } from "../files/edit";
 import { harmless, printable, quote } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
 import { standardInput } from "./standard-input";
 import { withHelp } from "./verb-help";
 import { lockFiles } from "./write-options";
@@ -13,7 +15,7 @@ import { lockFiles } from "./write-options";
 export function csvCommand(): Command {
   return withHelp(
     new Command("csv")
-      .description("take a spreadsheet's table into a settings file, or write one")
+      .description("Import a CSV table into a settings file, or export one")
       .addCommand(importCommand())
       .addCommand(exportCommand()),
     {
@@ -22,7 +24,10 @@ export function csvCommand(): Command {
           does: "take a spreadsheet's rows in",
           line: "csv import blocked.csv --to settings.yaml --list deny",
         },
-        { does: "write a table that spreadsheets open", line: "csv export settings.yaml --out settings.csv" },
+        {
+          does: "write a table that spreadsheets open",
+          line: "csv export settings.yaml --output settings.csv",
+        },
       ],
       exits: {},
     },
@@ -33,18 +38,14 @@ function importCommand(): Command {
   return withHelp(
     new Command("import")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description("add the rows of a table to a settings file: all of them, or none where one has a mistake")
-      .argument("<table>", "the table (CSV); - for standard input")
-      .requiredOption("--to <file>", "the settings file; it is made when there is none")
+      .description("Add all rows of a table to a settings file, or none if one has a mistake")
+      .argument("<table>", "CSV table, or - for standard input")
+      .requiredOption("--to <file>", "Write to this settings file, which is created if missing")
       .addOption(
-        new Option("--list <list>", "what rows are for that do not say it").choices([
-          "allow",
-          "deny",
-          "vips",
-        ]),
+        new Option("--list <list>", "Set the list of rows that name none").choices(["allow", "deny", "vips"]),
       )
-      .option("--delimiter <character>", "what stands between cells, or tab (default: found out)", delimiter)
-      .option("--dry-run", "write nothing, only say what would be added")
+      .option("--delimiter <character>", "Set the separator of cells, or tab (default: detected)", delimiter)
+      .option("--dry-run", "Show what would be added, and write nothing")
       .action(verb(importTable)),
     {
       examples: [
@@ -110,19 +111,17 @@ function differenceLines(different: readonly CsvDifference[], file: string): str
 
 function exportCommand(): Command {
   return withHelp(
-    new Command("export")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description("write what settings files declare as a table that spreadsheets open")
-      .argument("[file]", "the settings file", "settings.yaml")
-      .option("--out <file>", "where to (default: standard output)")
-      .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
+    withOutputs(new Command("export"), FORMATS)
+      .description("Export what settings files declare as a CSV table")
+      .argument("[file]", "Settings file", "settings.yaml")
+      .option("--delimiter <character>", "Set the separator of cells, or tab", delimiter, ",")
       .action(verb(exportTable)),
     {
       examples: [
         { does: "to standard output", line: "csv export settings/acme.yaml" },
         {
           does: "for a spreadsheet that wants semicolons",
-          line: "csv export settings.yaml --out settings.csv --delimiter ';'",
+          line: "csv export settings.yaml --output settings.csv --delimiter ';'",
         },
       ],
       exits: {
@@ -133,17 +132,18 @@ function exportCommand(): Command {
   );
 }
 
-interface ExportOptions {
-  readonly out?: string;
+const FORMATS = ["csv"] as const;
+
+interface ExportOptions extends OutputOptions<"csv"> {
   readonly delimiter: string;
 }
 
-async function exportTable(file: string, { out, delimiter }: ExportOptions): Promise<ExitCode> {
+async function exportTable(file: string, options: ExportOptions): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { readSettings } = await import("../files/read-settings.js");
   const { writeCsv } = await import("../files/csv.js");
-  const text = writeCsv(readSettings(file), delimiter);
-  if (out === undefined) process.stdout.write(text);
-  else writeOutput(out, text, "table");
+  const settings = readSettings(file);
+  await writeOutputs(outputs, { csv: () => writeCsv(settings, options.delimiter) });
   return EXIT.clean;
 }
 

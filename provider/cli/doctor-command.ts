@@ -4,6 +4,8 @@ import type { Diagnosis } from "../gitops/doctor";
 import { harmless, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { type TextTarget, targetOf, writeOutputs } from "./output/write-outputs";
 import { packageVersion } from "./package-version";
 import { withHelp } from "./verb-help";
 
@@ -13,18 +15,20 @@ import { withHelp } from "./verb-help";
  */
 export function doctorCommand(): Command {
   return withHelp(
-    new Command("doctor")
-      .description("look at address, key, clock, engine and files, and say what to do")
+    withOutputs(new Command("doctor"), FORMATS)
+      .description("Check address, key, clock, engine and files, and show how to fix them")
       .argument(
         "[files...]",
-        "settings files or folders of them (default: the folder settings, or settings.yaml)",
+        "Settings files or directories of them (default: the directory settings, or settings.yaml)",
       )
-      .option("--json", "one JSON document instead of lines")
       .action(verb(run)),
     {
       examples: [
         { does: "before a first run, and where something fails", line: "doctor" },
-        { does: "for a script, with the files of one tenant", line: "doctor settings/acme.yaml --json" },
+        {
+          does: "for a script, with the files of one tenant",
+          line: "doctor settings/acme.yaml --format json",
+        },
       ],
       exits: {
         0: "nothing has failed",
@@ -34,16 +38,27 @@ export function doctorCommand(): Command {
   );
 }
 
-async function run(files: string[], { json = false }: { json?: boolean }): Promise<ExitCode> {
+const FORMATS = ["text", "json"] as const;
+
+async function run(files: string[], given: OutputOptions<(typeof FORMATS)[number]>): Promise<ExitCode> {
+  const outputs = readOutputs(given, FORMATS);
+  const printed = outputs.find(({ format, to }) => format === "text" && to === "stdout");
   const { examine } = await import("../gitops/doctor.js");
   const diagnoses: Diagnosis[] = [];
   const options = { environment: process.env, packageVersion: packageVersion() };
   for await (const diagnosis of examine(files.length > 0 ? { ...options, files } : options)) {
     diagnoses.push(diagnosis);
-    if (!json) console.log(lines(diagnosis));
+    // A check may take its time.
+    if (printed !== undefined) process.stdout.write(linesOf(diagnosis, targetOf("stdout")));
   }
   const isWell = diagnoses.every(({ health }) => health !== "fail");
-  if (json) console.log(printableJson(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2)));
+  await writeOutputs(
+    outputs.filter((output) => output !== printed),
+    {
+      text: (target) => diagnoses.map((one) => linesOf(one, target)).join(""),
+      json: () => `${printableJson(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2))}\n`,
+    },
+  );
   return isWell ? EXIT.clean : EXIT.error;
 }
 
@@ -52,11 +67,14 @@ const COLOURS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as 
 
 const INDENT = " ".repeat(21);
 
-function lines({ check, health, found, advice }: Diagnosis): string {
-  const word = styleText(COLOURS[health], WORDS[health].padEnd(6));
-  const line = `${word}${check.padEnd(15)}${fitted(INDENT + harmless(found)).slice(INDENT.length)}`;
-  if (advice === undefined) return line;
+function linesOf({ check, health, found, advice }: Diagnosis, target: TextTarget): string {
+  const plain = WORDS[health].padEnd(6);
+  const word = target.color ? styleText(COLOURS[health], plain, { validateStream: false }) : plain;
+  const line = `${word}${check.padEnd(15)}${fitted(INDENT + harmless(found), target).slice(INDENT.length)}`;
+  if (advice === undefined) return `${line}\n`;
   // Lines to write into a file stand as they are to be, below the sentence.
   const [first = "", ...more] = harmless(advice).split("\n");
-  return [line, fitted(`${INDENT}→ ${first}`), ...more.map((one) => `${INDENT}  ${one}`)].join("\n");
+  return [line, fitted(`${INDENT}→ ${first}`, target), ...more.map((one) => `${INDENT}  ${one}`), ""].join(
+    "\n",
+  );
 }

@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { ConfigurationError } from "../client/errors";
 import type { FileLocks } from "../files/file-locks";
 import type { Settings } from "../files/settings";
@@ -10,20 +10,21 @@ import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { cutByDanger, type Transition } from "../settings/danger";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
-import { defaultFile } from "./plan-options";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
+import { defaultFile, todayOption } from "./plan-options";
 import { withHelp } from "./verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, waiting, withWriteOptions } from "./write-options";
 
-interface Options extends WriteOptions {
+const FORMATS = ["text", "markdown", "json"] as const;
+
+interface Options extends WriteOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly today?: string;
-  readonly adopt?: string | true;
+  readonly adopt?: string;
   readonly revert?: boolean;
   readonly stack?: string;
-  readonly markdown?: string;
-  readonly json?: string;
-  readonly format: "text" | "markdown" | "json";
 }
 
 /**
@@ -32,27 +33,17 @@ interface Options extends WriteOptions {
  */
 export function driftCommand(): Command {
   const command = new Command("drift")
-    .description("show what was changed at the tenant past its settings files")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+    .description("Show drift between a tenant and its settings files")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
     .option(
-      "--adopt [what]",
-      "write what was done at the tenant into the settings files: added (when left out), changed, removed, or several with commas; the last two want --stack",
+      "--adopt <kinds>",
+      "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
     );
   withWriteOptions(command)
-    .option("--revert", "show the commands that undo it; nothing is run")
-    .option(
-      "--stack <name>",
-      "the stack that applies it: tells what was done at the tenant from what the files declare since its last run",
-    )
-    .option("--today <date>", "the day (UTC) by which `expires` is judged")
-    .addOption(
-      new Option("--format <format>", "what is printed")
-        .choices(["text", "markdown", "json"])
-        .default("text"),
-    )
-    .option("--markdown <file>", "also write it as Markdown, for an issue")
-    .option("--json <file>", "also write it as JSON")
-    .action(verb(run));
+    .option("--revert", "Print the commands that revert the drift, without running them")
+    .option("--stack <name>", "Compare with this stack's last run, to tell console changes from file changes")
+    .addOption(todayOption());
+  withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
       {
@@ -63,7 +54,7 @@ export function driftCommand(): Command {
         does: "take all of it into the files, and have that reviewed",
         line: "drift --stack acme --adopt added,changed,removed --pr",
       },
-      { does: "for an issue, as a nightly job does", line: "drift --stack acme --markdown drift.md" },
+      { does: "for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
     ],
     exits: {
       0: "there is none, or all of it was adopted",
@@ -80,8 +71,9 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { readStackState } = await import("../plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
-  const { what, named } = await askedFor(given, options);
-  const file = named ?? (await defaultFile());
+  const outputs = readOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
+  const what = await kindsToAdopt(options);
+  const file = given ?? (await defaultFile());
   const read = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
   let settings = read();
   const client = connect();
@@ -102,42 +94,47 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
     accepting: { environment: process.env },
   });
   const { driftJson } = await import("../gitops/drift-schema.js");
-  if (options.markdown !== undefined) writeOutput(options.markdown, driftMarkdown(drift), "drift");
-  if (options.json !== undefined) writeOutput(options.json, driftJson(drift), "drift");
-  const printed = { text: driftText, markdown: driftMarkdown, json: driftJson };
-  // What --revert shows can be piped on to a shell, so the report makes way for it.
-  const stream = options.revert ? process.stderr : process.stdout;
-  const told = printed[options.format](drift);
-  stream.write(options.format === "text" ? fitted(told, stream) : told);
+  await writeOutputs(outputs, {
+    text: (target) => fitted(driftText(drift), target),
+    markdown: () => driftMarkdown(drift),
+    json: () => driftJson(drift),
+  });
   if (options.revert) {
     const { revertCommands } = await import("../gitops/drift-revert.js");
     const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
     console.log(revertCommands(drift, up.join(" ")).join("\n"));
   }
   if (what === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return await adoptInto(settings, drift, what, options, locks);
+  // Else stdout is for a program.
+  const isText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
+  return await adoptInto(settings, drift, what, { ...options, isText }, locks);
 }
 
-/** What is to be adopted, and the file that is meant. */
-async function askedFor(
-  given: string | undefined,
-  { adopt, stack, dryRun, commit, pr }: Options,
-): Promise<{ readonly what?: readonly Adoptable[]; readonly named: string | undefined }> {
+/**
+ * Reads which kinds of drift `--adopt` names.
+ *
+ * @returns undefined where nothing is adopted.
+ * @throws {ConfigurationError} for an unknown kind, or one that needs `--stack`.
+ */
+async function kindsToAdopt({
+  adopt,
+  stack,
+  dryRun,
+  commit,
+  pr,
+}: Options): Promise<readonly Adoptable[] | undefined> {
   if (adopt === undefined) {
     if (dryRun ?? commit ?? pr)
       throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
-    return { named: given };
+    return undefined;
   }
-  if (adopt === true) return { what: ["added"], named: given };
-  // As it was written when it took nothing: `drift --adopt settings/acme.yaml`.
-  if (given === undefined && /[./\\]/.test(adopt)) return { what: ["added"], named: adopt };
   const { ADOPTABLE } = await import("../gitops/drift-steps.js");
   const words = adopt.split(",").map((word) => word.trim());
   const what = ADOPTABLE.filter((one) => words.includes(one));
   const strange = words.find((word) => !ADOPTABLE.some((one) => one === word));
   if (strange !== undefined) {
     throw new ConfigurationError(
-      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas; ${quote(strange)} is none of them.`,
+      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas, not ${quote(strange)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
     );
   }
   if (stack === undefined && what.some((one) => one !== "added")) {
@@ -145,7 +142,7 @@ async function askedFor(
       `--adopt ${what.filter((one) => one !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
     );
   }
-  return { what, named: given };
+  return what;
 }
 
 /** So many lines of each kind; the files, and the report, have them all. */
@@ -155,7 +152,7 @@ async function adoptInto(
   settings: Settings,
   drift: Drift,
   what: readonly Adoptable[],
-  options: Options,
+  options: Options & { readonly isText: boolean },
   locks: FileLocks | undefined,
 ): Promise<ExitCode> {
   const { findingText } = await import("../files/finding.js");
@@ -176,8 +173,7 @@ async function adoptInto(
     for (const one of shown) say(textOf(one));
     if (more !== undefined) say(`… and ${more}; ${where}.`);
   };
-  // What else is printed may be for a program.
-  const show = options.format === "text" ? console.log : console.error;
+  const show = options.isText ? console.log : console.error;
   const code = await showAndWrite(files, adoptMessage(adopted), options, { show, locks });
   if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
   sayAll(

@@ -15,10 +15,10 @@ import { withHelp } from "./verb-help";
 export function explainCommand(): Command {
   return withHelp(
     new Command("explain")
-      .description("tell what an error code means, what it usually comes of, and what to do")
+      .description("Explain an error code: its meaning, usual causes and fixes")
       .argument(
         "[code]",
-        "the code, such as ERR_EXISTS, where exists will do, or that of a finding (default: lists all errors)",
+        "Code of an error or finding, such as ERR_EXISTS or exists (default: lists all errors)",
       )
       // A slip in a variable's name, which other verbs refuse, is what this may be asked about.
       .action(async (code: string | undefined) => {

@@ -20,27 +20,21 @@ export function exportCommand(): Command {
   return withHelp(
     new Command("export")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description(
-        "write what the tenant holds into settings files; a first `pulumi up` with them changes nothing",
-      )
-      .option("--to <folder>", "the folder for the files; it is made where it is missing")
+      .description("Export a tenant into settings files; a first `pulumi up` with them changes nothing")
+      .option("--to <folder>", "Write settings files to this directory, which is created if missing")
       .option(
         "--pulumi-import <file>",
-        "write the file that `pulumi import --file` takes, in place of settings files or beside them",
+        "Write the file that `pulumi import --file` takes, instead of settings files or beside them",
       )
-      .option("--whole-lists", "in that file, import the two whole lists, and not each entry and VIP", false)
+      .option("--whole-lists", "Import two whole lists in that file, rather than each entry and VIP", false)
       .option(
         "--own-domains <domains>",
-        "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
+        "Set the tenant's own domains, with commas (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
       )
-      .option(
-        "--include-automatic",
-        "declare VIPs by automatic detection too, which keeps them anyway",
-        false,
-      )
+      .option("--include-automatic", "Declare automatically detected VIPs too", false)
       .option(
         "--force",
-        "write over files of an earlier export; asks first where something that people wrote would be lost",
+        "Overwrite an earlier export, with confirmation where people's edits would be lost",
         false,
       )
       .action(verb(run)),

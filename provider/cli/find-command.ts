@@ -1,4 +1,4 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { TenantFound } from "../gitops/find/find-schema";
 import type { Matcher } from "../gitops/find/matcher";
@@ -6,7 +6,9 @@ import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
-import { date, defaultFile, wholeNumber } from "./plan-options";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
+import { defaultFile, todayOption, wholeNumber } from "./plan-options";
 import { valuesOnStandardInput } from "./standard-input";
 import {
   type Selecting,
@@ -17,18 +19,18 @@ import {
 } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface Options extends Selecting, JournalOptions {
+const FORMATS = ["text", "csv", "json"] as const;
+
+interface Options extends Selecting, JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
-  readonly filesOnly?: boolean;
+  readonly offline?: boolean;
   readonly stack?: string;
   readonly all?: boolean;
   readonly targets?: string;
   readonly maxConcurrent: number;
   readonly today?: string;
-  readonly json?: boolean;
-  readonly csv?: boolean;
 }
 
 /**
@@ -38,34 +40,32 @@ interface Options extends Selecting, JournalOptions {
 export function findCommand(): Command {
   const command = new Command("find")
     .description(
-      "find where a domain, address or mailbox is allowed or denied, or is a VIP, in files and at tenants",
+      "Find where a domain, address or mailbox is allowed, denied or a VIP, in files and at tenants",
     )
-    .argument("[values...]", "what to look for; - reads values from standard input, a line each")
-    .option("--sender <address>", "also tell which entry decides for mail from it; again for more", several)
-    .option("--below", "also find what stands below a domain: its subdomains and mailboxes")
+    .argument("[values...]", "Values to find, or - for standard input, a line each")
     .option(
-      "--file <file>",
-      "the tenant's settings file (default: settings.yaml, or the only one in settings)",
+      "--sender <address>",
+      "Show which entry decides for mail from this sender; repeat for several",
+      several,
     )
-    .option("--files-only", "read files alone, and ask no tenant")
-    .option("--stack <name>", "also look into the state of the tenant's stack")
-    .option("--all", "look in all tenants of the targets file")
-    .option("--targets <file>", `the targets file, for --all (default: ${TARGETS_FILE})`);
-  withSelectionBesideValues(command, WITH_ALL).option(
+    .option("--below", "Include the subdomains and mailboxes of a domain")
+    .option("--file <file>", "Use this settings file (default: settings.yaml, or the only one in settings)")
+    .option("--offline", "Read only files, and send no request to a tenant")
+    .option("--stack <name>", "Include the state of this stack")
+    .option("--all", "Search all tenants of the targets file")
+    .option("--targets <file>", `Search all tenants of this file (default: ${TARGETS_FILE})`);
+  withSelectionBesideValues(command).option(
     "--max-concurrent <number>",
-    `${WITH_ALL}how many tenants are read at once`,
+    "Read this many tenants at once",
     wholeNumber,
     16,
   );
-  withJournal(command, `${WITH_ALL}the journal, by which rollouts share the limits of addresses`)
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .addOption(new Option("--json", "print it as JSON").conflicts("csv"))
-    .option("--csv", "print it as a table for spreadsheets")
-    .action(verb(run));
+  withJournal(command, "Use this rollout journal, for shared rate limits").addOption(todayOption());
+  withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
       { does: "in the files and at the tenant of the environment", line: "find evil.example" },
-      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --csv" },
+      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --format csv" },
       {
         does: "which entry decides for a sender, in some tenants",
         line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
@@ -79,9 +79,8 @@ export function findCommand(): Command {
   });
 }
 
-const WITH_ALL = "with --all: ";
-
 async function run(values: readonly string[], options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { wantedOf } = await import("../gitops/find/wanted.js");
   const { Matcher } = await import("../gitops/find/matcher.js");
   const { FIND_FORMAT } = await import("../gitops/find/find-schema.js");
@@ -91,19 +90,14 @@ async function run(values: readonly string[], options: Options): Promise<ExitCod
   const tenants = isForAll(options) ? await inAll(matcher, options) : [await inOne(matcher, options)];
   const isComplete = tenants.every(({ unread }) => unread.length === 0);
   const report = { format: FIND_FORMAT, at, wanted, tenants, isComplete } as const;
-  if (options.json) {
-    const { findJson } = await import("../gitops/find/find-schema.js");
-    process.stdout.write(findJson(report));
-  } else if (options.csv) {
-    const { findCsv } = await import("../gitops/find/find-csv.js");
-    process.stdout.write(findCsv(report));
-  } else {
-    const { findText } = await import("../gitops/find/find-text.js");
-    process.stdout.write(findText(report, process.stdout.columns));
-  }
+  await writeOutputs(outputs, {
+    text: async ({ columns }) => (await import("../gitops/find/find-text.js")).findText(report, columns),
+    csv: async () => (await import("../gitops/find/find-csv.js")).findCsv(report),
+    json: async () => (await import("../gitops/find/find-schema.js")).findJson(report),
+  });
   if (!isComplete) {
     const some = tenants.filter(({ unread }) => unread.length > 0).length;
-    if (options.json || options.csv || tenants.length > 1)
+    if (tenants.length > 1 || outputs.some(({ format }) => format !== "text"))
       console.error(
         `warning: of ${tenants.length}, ${some} could not be read as a whole; there may be more.`,
       );
@@ -121,7 +115,7 @@ function isForAll({ all, targets, only, except, label, file, stack }: Options): 
   const isAll = all === true || [targets, only, except, label].some((given) => given !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
-      "--file and --stack are of one tenant; leave them out to look in all tenants of the targets file.",
+      "--file and --stack are of one tenant; leave them out to Search all tenants of the targets file.",
     );
   }
   return isAll;
@@ -130,12 +124,12 @@ function isForAll({ all, targets, only, except, label, file, stack }: Options): 
 async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   const { findTenant, readMatching } = await import("../gitops/find/find-tenant.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
-  const { filesOnly, stack, today } = options;
-  const file = options.file ?? (await fileIfAny(filesOnly === true));
+  const { offline, stack, today } = options;
+  const file = options.file ?? (await fileIfAny(offline === true));
   let client: SettingsClient | undefined;
   let unconnected: { readonly error: unknown } | undefined;
   try {
-    client = filesOnly ? undefined : connect();
+    client = offline ? undefined : connect();
   } catch (error) {
     // What the files say is told all the same.
     if (file === undefined) throw error;
@@ -193,12 +187,12 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const { readTargets } = await import("../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../fleet/find-in-fleet.js");
-  const { filesOnly, maxConcurrent: concurrency, today } = options;
+  const { offline, maxConcurrent: concurrency, today } = options;
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
   const { targets, services } = readTargets(options.targets ?? TARGETS_FILE);
   const selected = selectTargets(targets, selectionOf(options));
   const log = (line: string): void => console.error(harmless(line));
-  const permits = filesOnly
+  const permits = offline
     ? undefined
     : await permitsForReading(await journalToRead(options.database), services, log);
   try {

@@ -1,17 +1,19 @@
 import { join } from "node:path";
 import { Command } from "commander";
 import { counted } from "../plan/render/words";
-import type { RolloutsTold } from "../rollout/journal/rollouts-told";
+import type { RecentRollouts } from "../rollout/history/recent-rollouts";
 import { harmless, quote } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
 import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-fleet";
 import { withHelp } from "./verb-help";
 
-interface Options extends FleetReading {
+const FORMATS = ["text", "markdown", "json"] as const;
+
+interface Options extends FleetReading, OutputOptions<(typeof FORMATS)[number]> {
   readonly evidence?: boolean;
-  readonly json?: string;
-  readonly markdown?: string;
 }
 
 /**
@@ -20,16 +22,11 @@ interface Options extends FleetReading {
  */
 export function siteCommand(): Command {
   const command = new Command("site")
-    .description("write how all tenants stand, and all that they have, as a static site")
-    .argument("<folder>", "where it is; it keeps a little of each run, to tell what changes over time");
+    .description("Write the status and settings of all tenants as a static site")
+    .argument("<folder>", "Directory of the site, which keeps a summary of each run");
   return withHelp(
-    withReading(command)
-      .option(
-        "--evidence",
-        "read the mail of each tenant too, of the last 30 days, and tell beside each entry what it says; counts, and nobody's name",
-      )
-      .option("--json <file>", "also write the status as JSON, by the same reading")
-      .option("--markdown <file>", "the same as Markdown, for an issue")
+    withOutputs(withReading(command), FORMATS)
+      .option("--evidence", "Count the mail that each entry matched in the last 30 days, without names")
       .action(verb(site)),
     {
       examples: [
@@ -39,7 +36,7 @@ export function siteCommand(): Command {
         },
         {
           does: "the same, and the status for an issue, as a nightly job does",
-          line: "fleet site site --markdown fleet.md",
+          line: "fleet site site --output fleet.md",
         },
       ],
       exits: {
@@ -51,8 +48,9 @@ export function siteCommand(): Command {
 }
 
 async function site(folder: string, options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { SiteMaker } = await import("../fleet/site/make-site.js");
-  const { rolloutsTold } = await import("../rollout/journal/rollouts-told.js");
+  const { mergeRecentRollouts, recentRollouts } = await import("../rollout/history/recent-rollouts.js");
   // Before anybody is asked: a folder of others is refused.
   const maker = new SiteMaker(folder, options.targets, options.evidence ?? false);
   const [broken, ...others] = maker.brokenRuns;
@@ -64,28 +62,23 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
       ),
     );
   }
-  const { mergeRolloutsTold } = await import("../rollout/journal/merge-journals.js");
-  const rollouts: RolloutsTold[] = [];
+  const rollouts: RecentRollouts[] = [];
   const read = await readFleet(options, maker, async (database, whose) => {
-    rollouts.push(await rolloutsTold(database, whose));
+    rollouts.push(await recentRollouts(database, whose));
   });
   const { status } = read;
   const { files, bytes } = maker.write(
     status,
-    rollouts.length === 0 ? undefined : mergeRolloutsTold(rollouts),
+    rollouts.length === 0 ? undefined : mergeRecentRollouts(rollouts),
   );
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
-  const { json, markdown } = options;
-  if (markdown !== undefined) writeOutput(markdown, statusMarkdown(status), "status");
-  if (json !== undefined) writeOutput(json, statusJson(status), "status");
   const size = (bytes / 1_000_000).toFixed(1);
-  console.log(
-    fitted(
-      harmless(
-        `Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`,
-      ),
-    ),
-  );
+  const written = `Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`;
+  await writeOutputs(outputs, {
+    text: (target) => `${fitted(harmless(written), target)}\n`,
+    markdown: () => statusMarkdown(status),
+    json: () => statusJson(status),
+  });
   return warnOfUnread(read) ? EXIT.error : EXIT.clean;
 }

@@ -17,15 +17,15 @@ import { lockFiles } from "./write-options";
 export function initCommand(): Command {
   return withHelp(
     new Command("init")
-      .description("write a repository for a tenant's settings: files, program, pipelines, README")
-      .argument("<folder>", "where; it may be there already, and nothing in it is overwritten")
-      .option("--name <name>", "what the tenant is called (default: the folder's name)")
+      .description("Create a repository for a tenant's settings: files, program, pipelines, README")
+      .argument("<folder>", "Directory of the repository; no file in it is overwritten")
+      .option("--name <name>", "Set the tenant's name (default: the directory's name)")
       .addOption(
-        new Option("--ci <pipelines>", "whose pipelines")
+        new Option("--ci <pipelines>", "Select the pipelines")
           .choices(["github", "gitlab", "both", "none"])
           .default("both"),
       )
-      .option("--from-tenant", "declare what the tenant holds now, so that a first plan is empty")
+      .option("--from-tenant", "Declare what the tenant holds now, so that the first plan is empty")
       .action(verb(run)),
     {
       examples: [

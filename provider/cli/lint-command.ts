@@ -1,15 +1,19 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
 import { ConfigurationError } from "../client/errors";
 import { type Finding, type FindingLevel, inOrder } from "../files/finding";
 import type { FilesLintResult } from "../files/lint-files";
 import type { ApprovalsOptions, CheckedApprovals } from "../gitops/approvals/check-approvals";
-import { harmless, printable, printableJson } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { printable, printableJson } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { type TextTarget, writeOutputs } from "./output/write-outputs";
 import { packageVersion } from "./package-version";
+import { todayOption } from "./plan-options";
 import { withHelp } from "./verb-help";
 
 /**
@@ -18,39 +22,35 @@ import { withHelp } from "./verb-help";
  */
 export function lintCommand(): Command {
   return withHelp(
-    new Command("lint")
-      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description(
-        "find what is wrong or risky in settings files, or breaks the team's policy; asks nothing of the service",
-      )
+    withOutputs(new Command("lint"), FORMATS)
+      .description("Find mistakes, risks and policy violations in settings files, without the service")
       .argument(
         "[files...]",
-        "settings files, folders of them, or a tenants.yaml with the files of its tenants (default: the folder settings, or settings.yaml)",
+        "Settings files, directories of them, or a tenants.yaml with the files of its tenants (default: the directory settings, or settings.yaml)",
       )
       .addOption(
-        new Option("--format <format>", "what is printed").choices(["text", "json", "sarif"]).default("text"),
-      )
-      .option("--sarif <file>", "also write the findings as SARIF 2.1.0, for code scanning")
-      .addOption(
-        new Option("--fail-on <level>", "also fail, with exit code 3, on findings of this level").choices([
+        new Option("--fail-on <level>", "Exit with 3 when there are findings of this level").choices([
           "warning",
           "note",
         ]),
       )
       .option(
         "--approvals <file>",
-        "hold what a change adds or alters to who approved it: the answer of GitHub (reviews) or GitLab (approvals), which a pipeline wrote",
+        "Check a change against its approvals, as GitHub (reviews) or GitLab (approvals) returned them",
       )
-      .option("--no-approvals", "leave that to the pipeline, where the policy demands it (requireApproval)")
-      .option("--base <revision>", "with --approvals: what the change is to be merged into, as origin/main")
-      .option("--author <login>", "with --approvals: who proposes the change, and so can't approve it")
-      .option("--today <date>", "judge ends as of this day (default: today, UTC)", day)
+      .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
+      .option(
+        "--base <revision>",
+        "Set the revision that the change merges into, as origin/main, for --approvals",
+      )
+      .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
+      .addOption(todayOption())
       .action(verb(lint)),
     {
       examples: [
         {
           does: "all files of a folder, for code scanning; refused where there is a warning",
-          line: "lint settings --sarif lint.sarif --fail-on warning",
+          line: "lint settings --output lint.sarif --fail-on warning",
         },
         {
           does: "in a pipeline, once a change is reviewed",
@@ -71,9 +71,9 @@ export function lintCommand(): Command {
   );
 }
 
-interface LintOptions {
-  readonly format: "text" | "json" | "sarif";
-  readonly sarif?: string;
+const FORMATS = ["text", "json", "sarif"] as const;
+
+interface LintOptions extends OutputOptions<(typeof FORMATS)[number]> {
   readonly failOn?: "warning" | "note";
   readonly today?: string;
   /** False where it is left to the pipeline. */
@@ -84,8 +84,9 @@ interface LintOptions {
 
 async function lint(
   named: readonly string[],
-  { format, sarif, failOn, today, ...asked }: LintOptions,
+  { format, output, failOn, today, ...asked }: LintOptions,
 ): Promise<ExitCode> {
+  const outputs = readOutputs(withoutUndefined({ format, output }), FORMATS);
   const approvals = approvalsOptions(asked, today);
   // Loaded here, so that no other verb pays for it.
   const { lintAll } = await import("../rollout/targets/lint-all.js");
@@ -94,16 +95,13 @@ async function lint(
   const held = await heldTo(approvals, linted);
   const findings =
     held.findings.length === 0 ? linted.findings : inOrder([...linted.findings, ...held.findings]);
-  const asSarif = (): string =>
-    json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() }));
-  if (sarif !== undefined) writeOutput(sarif, asSarif(), "SARIF log");
   const { files, tops } = linted;
-  if (format === "text") await printText({ ...linted, findings }, held.told);
-  else {
-    const { approvals: counts } = held;
-    const asJson = { format: 1, findings, files, tops, counts: counted(findings), approvals: counts };
-    process.stdout.write(format === "sarif" ? asSarif() : json(asJson));
-  }
+  const { approvals: counts } = held;
+  await writeOutputs(outputs, {
+    text: async (target) => await lintText({ ...linted, findings }, held.told, target),
+    json: () => json({ format: 1, findings, files, tops, counts: counted(findings), approvals: counts }),
+    sarif: () => json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() })),
+  });
   const has = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
   if (has("error")) return EXIT.changes;
   const refused = (failOn !== undefined && has("warning")) || (failOn === "note" && has("note"));
@@ -156,9 +154,14 @@ async function heldTo(
  * A finding a line, `file:line:column level: message (code)`, then the counts. Only a terminal gets broken lines: editors and problem
  * matchers read whole ones.
  */
-async function printText({ findings, files, isPartial }: FilesLintResult, more: string): Promise<void> {
+async function lintText(
+  { findings, files, isPartial }: FilesLintResult,
+  more: string,
+  target: TextTarget,
+): Promise<string> {
   const { placeText } = await import("../files/finding.js");
-  const styled = (style: Style, text: string): string => styleText(style, text, { stream: process.stdout });
+  const styled = (style: Style, text: string): string =>
+    target.color ? styleText(style, text, { validateStream: false }) : text;
   const lines = findings.map(({ place, level, message, code }) => {
     const at = place === undefined ? "" : `${styled("bold", placeText(place))} `;
     return `${at}${styled(STYLES[level], `${level}:`)} ${printable(message.replace(/\s*\n\s*/g, " "))} ${styled("dim", `(${code})`)}`;
@@ -167,7 +170,7 @@ async function printText({ findings, files, isPartial }: FilesLintResult, more: 
   const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
   const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
   const text = `${[...lines, summary].join("\n")}\n`;
-  process.stdout.write(process.stdout.isTTY ? fitted(text) : text);
+  return target.isTTY ? fitted(text, target) : text;
 }
 
 type Style = Parameters<typeof styleText>[0];
@@ -199,10 +202,4 @@ function repositoryRoot(): string {
     if (existsSync(join(folder, ".git"))) return folder;
     if (folder === dirname(folder)) return start;
   }
-}
-
-function day(text: string): string {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
-  if (isDay && new Date(text).toISOString().startsWith(text)) return text;
-  throw new InvalidArgumentError("Give a date as 2026-11-21.");
 }

@@ -10,6 +10,11 @@ import { TARGETS_FILE } from "./tenant-options";
 /** What the journal is to all verbs of rollouts. */
 export const JOURNAL = "the journal: a SQLite file, or postgres://… for many machines";
 
+/** The formats of a rollout's plan and report. */
+export const ROLLOUT_FORMATS = ["text", "markdown", "html", "json"] as const;
+
+export type RolloutFormat = (typeof ROLLOUT_FORMATS)[number];
+
 /** Works with the rollouts of the journal that the options name. */
 export async function withRollouts(
   { database }: JournalOptions,

@@ -1,7 +1,9 @@
-import { Command, Option } from "commander";
+import { Command } from "commander";
 import type { Plan } from "../plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
 import {
   type FailOn,
   failOnGuard,
@@ -11,13 +13,12 @@ import {
   withPlanOptions,
   withRefusal,
 } from "./plan-options";
+import type { PlanFormat } from "./plan-output";
 import { withHelp } from "./verb-help";
 
-interface Options extends PlannedOptions {
-  readonly format: "text" | "markdown" | "html" | "json";
-  readonly markdown?: string;
-  readonly html?: string;
-  readonly json?: string;
+const FORMATS: readonly PlanFormat[] = ["text", "markdown", "html", "json"];
+
+interface Options extends PlannedOptions, OutputOptions<PlanFormat> {
   readonly all?: boolean;
   readonly failOn?: FailOn;
 }
@@ -28,21 +29,11 @@ interface Options extends PlannedOptions {
  */
 export function planCommand(): Command {
   const command = new Command("plan")
-    .description(
-      "show what would change at the tenant, what it risks, and what the tenant's own mail says; writes nothing",
-    )
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
+    .description("Show what would change at the tenant, the risks, and what the tenant's mail says")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
   return withHelp(
-    withPlanOptions(command)
-      .addOption(
-        new Option("--format <format>", "what is printed")
-          .choices(["text", "markdown", "html", "json"])
-          .default("text"),
-      )
-      .option("--all", "print every change, where there are hundreds")
-      .option("--markdown <file>", "also write it for a pull request's comment: at most 65,536 characters")
-      .option("--html <file>", "also write it as one page")
-      .option("--json <file>", "also write it as JSON, for `apply` and for tools")
+    withOutputs(withPlanOptions(command), FORMATS)
+      .option("--all", "Show every change in text, even where there are hundreds")
       .addOption(failOnOption())
       .action(verb(run)),
     {
@@ -50,7 +41,7 @@ export function planCommand(): Command {
         { does: "against what the stack declared before", line: "plan settings/acme.yaml --stack acme" },
         {
           does: "for a pull request: a comment, and the plan to hold `apply` to",
-          line: "plan --stack acme --markdown plan.md --json plan.json --fail-on risk",
+          line: "plan --stack acme --output plan.md --output plan.json --fail-on risk",
         },
         { does: "of any Pulumi program, by its preview", line: "plan --from-preview" },
       ],
@@ -65,28 +56,32 @@ export function planCommand(): Command {
 }
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const plan = await planFor(file, options);
-  const { writePlanFiles, printedPlan } = await import("./plan-output.js");
-  writePlanFiles(plan, options);
-  process.stdout.write(printedPlan(plan, options));
-  sayWhatNext(withRefusal(plan, options.failOn), file, options);
+  const { planRenderers } = await import("./plan-output.js");
+  await writeOutputs(outputs, planRenderers(plan, options));
+  const json = outputs.find(({ format, to }) => format === "json" && typeof to === "object");
+  if (typeof json?.to === "object")
+    showApplyCommand(withRefusal(plan, options.failOn), json.to.file, file, options);
   const refusal = failOnGuard(plan, options.failOn);
   if (refusal !== undefined) console.error(`error: ${refusal.message}`);
   if (plan.guards.length > 0 || refusal !== undefined) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
-/** Which files were written, and how just this is applied. On stderr: what is printed is the plan. */
-function sayWhatNext({ changes, guards, digest }: Plan, file: string | undefined, options: Options): void {
-  const { markdown, html, json, stack } = options;
-  const written = [markdown, html, json].filter((one) => one !== undefined);
-  if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}.`));
-  if (json === undefined || stack === undefined || changes.length === 0 || guards.length > 0) return;
-  const what = file ?? (options.fromPreview === undefined ? "" : "--from-preview");
+/** Shows how exactly this plan is applied. On stderr: standard output is the plan's. */
+function showApplyCommand(
+  { changes, guards, digest }: Plan,
+  plan: string,
+  file: string | undefined,
+  { stack, fromPreview }: Options,
+): void {
+  if (stack === undefined || changes.length === 0 || guards.length > 0) return;
+  const what = file ?? (fromPreview === undefined ? "" : "--from-preview");
   const command = [
     `${programName()} apply`,
     what,
-    `--stack ${stack} --plan ${json} --plan-digest ${digest} --yes`,
+    `--stack ${stack} --plan ${plan} --plan-digest ${digest} --yes`,
   ]
     .filter(Boolean)
     .join(" ");

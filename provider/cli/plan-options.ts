@@ -45,18 +45,18 @@ export async function defaultFile(): Promise<string> {
 /** Adds the options of what a plan is made of. */
 export function withPlanOptions(command: Command): Command {
   return command
-    .option("--stack <name>", "the stack that applies it: what it declared before tells what is removed")
-    .option("--resource <name>", "the TenantSettings in the stack, where it has several")
-    .option("--name <name>", "what the tenant is called (default: by the file's name)")
-    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-    .option("--no-evidence", "don't look at the tenant's mail")
-    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-    .addOption(new Option("--today <date>", "the day (UTC) by which `expires` is judged").argParser(date))
+    .option("--stack <name>", "Use this stack's last state, to tell removals from unmanaged entries")
+    .option("--resource <name>", "Select the TenantSettings of the stack, where it has several")
+    .option("--name <name>", "Set the tenant's name (default: from the file's name)")
+    .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+    .option("--no-evidence", "Skip the tenant's mail")
+    .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+    .addOption(todayOption())
     .option(
       "--from-preview [file]",
-      "plan any program: run `pulumi preview --json`, or read what it printed from a file, or - for stdin",
+      "Plan any program by its preview: run `pulumi preview --json`, or read its output from a file, or - for stdin",
     )
-    .option("--provider <name>", "with --from-preview: the Provider whose tenant is meant");
+    .option("--provider <name>", "Select the Provider of the tenant, for --from-preview");
 }
 
 /** What `--fail-on` takes: the least alarm at which a plan is refused. */
@@ -68,7 +68,7 @@ export type FailOn = (typeof FAIL_ON)[number];
 export function failOnOption(): Option {
   return new Option(
     "--fail-on <level>",
-    "exit with 3 when a change is a risk, or when there is any warning",
+    "Exit with 3 when a change is a risk, or when there is any warning",
   ).choices(FAIL_ON);
 }
 
@@ -149,7 +149,7 @@ async function previewText(from: string | true, stack: string | undefined): Prom
 
 /** Which ends ahead are told: a number of days. */
 export function withinOption(): Option {
-  return new Option("--within <term>", "what ends within this time is told: 30d, 6w")
+  return new Option("--within <term>", "Show what expires within this time: 30d, 6w")
     .argParser((text) => {
       const days = daysOfTerm(text);
       if (days === undefined) throw new InvalidArgumentError("Give days as 30d, or weeks as 6w.");
@@ -167,6 +167,12 @@ export function wholeNumber(text: string): number {
 /** Reads a day, for an option. */
 export function date(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed.getTime())) return text;
+  // A day that its month lacks would be one of the next month.
+  if (!Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === text) return text;
   throw new InvalidArgumentError("Give a date as 2026-11-21.");
+}
+
+/** The day by which a command judges what expires. */
+export function todayOption(): Option {
+  return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(date);
 }

@@ -39,7 +39,9 @@ export function program(): Command {
     .addCommand(completeCommand(bare), { hidden: true })
     .addHelpText("after", () => `\n${["Examples:", ...exampleLines(EXAMPLES)].join("\n")}`);
   forEachVerb(all, (verb) =>
-    verb.configureOutput({ outputError: (text, write) => write(harmless(inOurStyle(text, verb))) }),
+    verb
+      .helpOption("-h, --help", "Show this help")
+      .configureOutput({ outputError: (text, write) => write(harmless(inOurStyle(text, verb))) }),
   );
   return all;
 }
@@ -48,9 +50,9 @@ export function program(): Command {
 function bare(): Command {
   return (
     new Command("email-security")
-      .description("VIP employees and the allow/deny list of an email-security tenant, in code")
-      .version(packageVersion())
-      // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
+      .description("Manage the VIP employees and the allow/deny list of email-security tenants in code")
+      .version(packageVersion(), "-V, --version", "Print the version")
+      // What stands after a verb is the verb's, however deep: `rollout status --format` is not the `--format` of `rollout`.
       .enablePositionalOptions()
       .commandsGroup("Settings files:")
       .addCommand(initCommand())
@@ -78,7 +80,7 @@ function bare(): Command {
       .addCommand(doctorCommand())
       .addCommand(explainCommand())
       .addCommand(sandboxCommand())
-      .helpCommand("help [command]", "show the help of a verb")
+      .helpCommand("help [command]", "Show the help of a command")
   );
 }
 

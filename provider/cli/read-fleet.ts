@@ -13,8 +13,8 @@ import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { DATABASE_DEFAULT, journalToRead } from "./journal-place";
-import { date, wholeNumber, withinOption } from "./plan-options";
-import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
+import { todayOption, wholeNumber, withinOption } from "./plan-options";
+import { type Selecting, selectionOf, targetsOption, withSelection } from "./tenant-options";
 
 /** How a fleet is read. */
 export interface FleetReading extends Selecting {
@@ -34,18 +34,18 @@ export interface FleetRead {
 
 /** Adds the options by which a fleet is read. */
 export function withReading(command: Command): Command {
-  return withSelection(command.option("--targets <file>", "the targets file", TARGETS_FILE))
+  return withSelection(command.addOption(targetsOption()))
     .option(
       "--database <place>",
-      `the journal, which tells what rollouts brought, and by which they share the limits of addresses; repeat it to read several journals, such as one per region (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
       (place: string, others: readonly string[] = []) => [...others, place],
     )
     .addOption(withinOption())
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
+    .addOption(todayOption())
+    .option("--max-concurrent <number>", "Read this many tenants at once", wholeNumber, 16)
     .option(
       "--notify <file>",
-      "tell whoever `notify` and the environment name of drift and of ends that are new; the file keeps what was told",
+      "Notify the receivers of new drift and expiries; the file keeps what was sent",
     );
 }
 

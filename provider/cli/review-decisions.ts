@@ -20,7 +20,7 @@ interface Options extends ChangeOptions {
 
 /** `email-security review keep`: records that something was looked at and stays. */
 export function keepCommand(): Command {
-  const command = decision("keep", "record that something was looked at and stays as it is");
+  const command = decision("keep", "Record that an entry or VIP was reviewed and stays");
   return withHelp(
     withPlace(withAnswers(command)).action(
       verb(async (values: string[], options: Options) => await decide("keep", values, options)),
@@ -29,7 +29,7 @@ export function keepCommand(): Command {
       examples: [
         { does: "keep an allow", line: 'review keep partner.example --reason "in use"' },
         {
-          does: "say who answers for it from now on, for review",
+          does: "say Name who answers for it from now on, for review",
           line: 'review keep partner.example --reason "in use" --owner lena@acme.example --pr',
         },
       ],
@@ -40,7 +40,7 @@ export function keepCommand(): Command {
 
 /** `email-security review extend`: lets something stand for longer, and records who decided. */
 export function reviewExtendCommand(): Command {
-  const command = decision("extend", "let something stand for longer, and record who decided");
+  const command = decision("extend", "Extend an entry or VIP, and record who decided");
   return withHelp(
     withPlace(withFacts(command)).action(
       verb(async (values: string[], options: Options) => {
@@ -66,8 +66,8 @@ export function reviewExtendCommand(): Command {
 export function dropCommand(): Command {
   const command = decision(
     "drop",
-    "take something out of the settings files; the reason is for the commit",
-  ).option("--ticket <text>", "where it was decided, for the commit");
+    "Remove an entry or VIP from the settings files, with the reason in the commit",
+  ).option("--ticket <text>", "Name the ticket in the commit message");
   return withHelp(
     withPlace(command).action(
       verb(async (values: string[], options: Options) => await decide("remove", values, options)),
@@ -89,8 +89,8 @@ function decision(name: string, description: string): Command {
   return new Command(name)
     .description(description)
     .argument("<values...>", VALUES)
-    .requiredOption("--reason <text>", "why, in one line")
-    .option("--by <name>", "who decided (default: git's user.email)")
+    .requiredOption("--reason <text>", "Give the reason in one line")
+    .option("--by <name>", "Name who decided (default: git's user.email)")
     .addOption(listOption());
 }
 

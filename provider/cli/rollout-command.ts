@@ -18,23 +18,35 @@ import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, withJournal } from "./journal-place";
-import { findRollout, JOURNAL, withKnownRollouts, withRollouts } from "./open-rollouts";
-import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
+import {
+  findRollout,
+  JOURNAL,
+  ROLLOUT_FORMATS,
+  type RolloutFormat,
+  withKnownRollouts,
+  withRollouts,
+} from "./open-rollouts";
+import { type Output, type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { targetOf, writeOutputs } from "./output/write-outputs";
+import { type FailOn, failOnOption, todayOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
-import type { RolloutOutput } from "./rollout-output";
 import { pruneCommand } from "./rollout-prune";
 import { skipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface RunOptions extends JournalOptions, RolloutOutput {
+interface GivenRunOptions extends JournalOptions, OutputOptions<RolloutFormat> {
+  readonly events?: boolean;
   readonly until?: string;
   readonly anyTime?: boolean;
   readonly lockWait?: number;
   readonly maxConcurrent?: number;
 }
 
-interface RolloutOptions extends RunOptions, Consent, Selecting {
+/** How a rollout is run. */
+type RunOptions = GivenRunOptions & { readonly outputs: readonly Output<RolloutFormat>[] };
+
+interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
   readonly today?: string;
   readonly evidence?: (typeof EVIDENCE)[number];
   readonly alwaysRunEngine?: boolean;
@@ -43,7 +55,7 @@ interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly resume?: string | true;
 }
 
-interface RollbackOptions extends RunOptions, Consent, Selecting {
+interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
   readonly to?: string;
 }
 
@@ -90,11 +102,11 @@ export function rolloutCommand(): Command {
     .option("--yes", "apply it; without it, the plan is only shown")
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
     .addOption(failOnOption())
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+    .addOption(todayOption())
     .addOption(
       new Option(
         "--evidence <whose>",
-        "whose mail the --markdown and --html of a plan tell: of 5 tenants (sample, the default), of each that changes, of none",
+        "whose mail the Markdown and HTML of a plan tell: of 5 tenants (sample, the default), of each that changes, of none",
       ).choices(EVIDENCE),
     )
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
@@ -120,7 +132,9 @@ export function rolloutCommand(): Command {
         .description("go on with a rollout that waits at a gate or after the wave that --until named")
         .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
         .action(
-          verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, "continue")),
+          verb(
+            async (id: string | undefined, options: GivenRunOptions) => await goOn(id, options, "continue"),
+          ),
         ),
       {
         examples: [
@@ -136,19 +150,16 @@ export function rolloutCommand(): Command {
   );
   command.addCommand(
     withHelp(
-      withJournal(new Command("status"), JOURNAL)
+      withOutputs(withJournal(new Command("status"), JOURNAL), ROLLOUT_FORMATS)
         .description("show how far a rollout is, and what became of each tenant")
         .argument("[id]", "the rollout, or the beginning of its id (default: the newest)")
         .option("--list", "list all rollouts, a line each")
-        .option("--json [file]", "as JSON, printed or into a file")
-        .option("--markdown <file>", "write the report as Markdown")
-        .option("--html <file>", "write the report as one page")
         .action(verb(status)),
       {
         examples: [
           { does: "the newest", line: "rollout status" },
           { does: "all of the journal", line: "rollout status --list" },
-          { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --json" },
+          { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --format json" },
         ],
         exits: {
           0: "all tenants are as declared, but for those that are skipped",
@@ -214,7 +225,7 @@ export function rolloutCommand(): Command {
     examples: [
       {
         does: "show the plan for all tenants, and write it for a pull request; nothing is changed",
-        line: "rollout tenants.yaml --markdown comment.md --html plan.html",
+        line: "rollout tenants.yaml --output comment.md --output plan.html",
       },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
       { does: "go on after an interruption", line: "rollout --resume" },
@@ -224,7 +235,7 @@ export function rolloutCommand(): Command {
 }
 
 function withRunOptions(command: Command): Command {
-  return withJournal(command, JOURNAL)
+  return withOutputs(withJournal(command, JOURNAL), ROLLOUT_FORMATS)
     .option("--until <wave>", "wait for a person after this wave")
     .option("--any-time", "also in the hours that a wave's `not` leaves out")
     .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
@@ -233,16 +244,20 @@ function withRunOptions(command: Command): Command {
       "how long to wait for a stack that another run of Pulumi holds (default: 600)",
       wholeNumber,
     )
-    .option("--events", "print a line of JSON for each thing that happens")
-    .option("--markdown <file>", "write the plan or the report as Markdown, at most 65,536 characters")
-    .option("--html <file>", "write the plan or the report as one page")
-    .option("--json <file>", "write the report as JSON");
+    .option("--events", "print a line of JSON for each thing that happens");
 }
 
-async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
+/** Reads where the options say that the plan or the report goes. */
+function withReadOutputs<Options extends GivenRunOptions>(options: Options): Options & RunOptions {
+  const stdoutUse = options.events === true ? "--events" : undefined;
+  return { ...options, outputs: readOutputs(options, ROLLOUT_FORMATS, stdoutUse) };
+}
+
+async function rollout(file: string, given: RolloutOptions, command: Command): Promise<ExitCode> {
   refuseMisspeltVerb(file, command);
+  const options = withReadOutputs(given);
   if (options.resume !== undefined) {
-    const given = [
+    const leftOut = [
       "only",
       "except",
       "label",
@@ -253,12 +268,12 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
       "mend",
       "evidence",
     ].filter((name) => command.getOptionValueSource(name) === "cli");
-    if (given.length > 0 || command.args.length > 0) {
+    if (leftOut.length > 0 || command.args.length > 0) {
       throw new ConfigurationError(
         "--resume goes on with what was planned: leave out the targets file and what selects tenants.",
       );
     }
-    return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
+    return await goOn(options.resume === true ? undefined : options.resume, given, "resume");
   }
   const task = taskOf(options);
   const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
@@ -289,14 +304,19 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
 }
 
 /** Whose mail is asked: where a plan is shown in full, and not begun. */
-function mailFor({ evidence, yes, markdown, html }: RolloutOptions): MailOf | undefined {
-  const isShown = yes !== true && (markdown !== undefined || html !== undefined);
+function mailFor({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
+  const isShown = yes !== true && outputs.some(tellsMail);
   if (evidence !== undefined && evidence !== "none" && !isShown) {
     throw new ConfigurationError(
-      "--evidence is told in the --markdown or --html of a plan: name one of them, and leave out --yes.",
+      "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",
     );
   }
   return evidence === "none" || !isShown ? undefined : (evidence ?? "sample");
+}
+
+/** Whether the plan's rendering in this format has what the mail says. */
+function tellsMail({ format }: Output<RolloutFormat>): boolean {
+  return format === "markdown" || format === "html";
 }
 
 /** What the rollout is for; undefined where it brings what the files say. */
@@ -323,7 +343,7 @@ function taskOf({ onlyExpired, mend, alwaysRunEngine, evidence = "none" }: Rollo
 /** The tenants whose settings let a rollout mend them; undefined where there is none, which is told. */
 async function selectionToMend(
   file: string,
-  options: RolloutOptions,
+  options: RolloutOptions & RunOptions,
 ): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
   const { mendedTenants } = await import("../rollout/tasks/mended-tenants.js");
   const { names, unread, of } = mendedTenants(file, selectionOf(options));
@@ -334,7 +354,7 @@ async function selectionToMend(
   console.error(`${says}${unknown}${rest}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
-  const files = [options.markdown, options.html, options.json].filter((one) => one !== undefined);
+  const files = options.outputs.flatMap(({ to }) => (typeof to === "object" ? [to.file] : []));
   if (files.length > 0)
     console.error(harmless(`Not written, as there is nothing to tell: ${files.join(", ")}.`));
   return undefined;
@@ -355,19 +375,20 @@ async function decide(
   options: RunOptions & Consent,
 ): Promise<ExitCode> {
   const { id, digest } = planned;
-  const { printedOverview, writePlanFiles } = await import("./rollout-output.js");
+  const { plannedRenderers } = await import("./rollout-output.js");
   const { withMail } = await import("../rollout/planned/told-whole.js");
   const report = withMail(await rollouts.report(id), planned.mail);
-  const overview = printedOverview(report, planned, rollouts.commands);
-  if (options.events === true) process.stderr.write(overview);
-  else process.stdout.write(overview);
+  const renderersOf = (shown: PlannedRollout) =>
+    plannedRenderers(report, shown, async () => await rollouts.wholePlan(planned), rollouts.commands);
+  // What an error refers to is seen, whatever standard output is for.
+  const stream = options.outputs.some(isPrintedText) ? "stdout" : "stderr";
+  process[stream].write(await renderersOf(planned).text(targetOf(stream)));
   const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
   if (code !== undefined) {
     const other = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
     const refused = { ...planned, guards: [...planned.guards, ...failOnGuards(report, options.failOn)] };
-    await writePlanFiles(report, refused, async () => await rollouts.wholePlan(planned), options);
+    await writeOutputs(unprinted(options), renderersOf(refused), mailNote(options, planned.mail));
     await rollouts.forget(id);
-    tellWritten(options, planned.mail);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
       if (other !== undefined) console.error(harmless(`But another rollout comes first. ${other}`));
@@ -383,15 +404,23 @@ async function decide(
   }
 }
 
-/** What tells more of the plan than the terminal, and whether with what mail says. */
-function tellWritten({ markdown, html }: RunOptions, mail: PlannedRollout["mail"]): void {
-  const files = [markdown, html].filter((file) => file !== undefined);
-  if (files.length === 0) return;
-  const said =
-    mail === undefined || mail.said.size === 0
-      ? ""
-      : `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
-  console.error(harmless(`Wrote ${files.join(" and ")}${said}.`));
+function isText(output: Output<RolloutFormat>): output is Output<"text"> {
+  return output.format === "text";
+}
+
+function isPrintedText({ format, to }: Output<RolloutFormat>): boolean {
+  return format === "text" && to === "stdout";
+}
+
+/** The outputs but the terminal's text, which was shown before. */
+function unprinted({ outputs }: RunOptions): readonly Output<RolloutFormat>[] {
+  return outputs.filter((output) => !isPrintedText(output) && output.to !== "stderr");
+}
+
+/** Says how many tenants' mail the files tell of. */
+function mailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): string {
+  if (mail === undefined || mail.said.size === 0 || !outputs.some(tellsMail)) return "";
+  return `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
 }
 
 function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
@@ -487,9 +516,10 @@ function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): P
 
 async function goOn(
   id: string | undefined,
-  options: RunOptions,
+  given: GivenRunOptions,
   purpose: Extract<Purpose, "resume" | "continue">,
 ): Promise<ExitCode> {
+  const options = withReadOutputs(given);
   return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
     const record = await findRollout(rollouts, id, purpose);
@@ -534,10 +564,7 @@ async function tellSkipped(
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
   const { until, anyTime, maxConcurrent, lockWait } = options;
   const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
-  const { RolloutScreen, checkReportFiles, writeReportFiles, printedReport } = await import(
-    "./rollout-output.js"
-  );
-  checkReportFiles(options);
+  const { RolloutScreen, reportRenderers } = await import("./rollout-output.js");
   const stopping = new AbortController();
   const aborted = new AbortController();
   let screen: InstanceType<typeof RolloutScreen> | undefined;
@@ -574,8 +601,9 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
       ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
     });
     screen?.close();
-    writeReportFiles(report, options);
-    if (options.events !== true) process.stdout.write(printedReport(report));
+    // Events tell what the report would.
+    const outputs = options.outputs.filter(({ to }) => to !== "stderr");
+    await writeOutputs(outputs, reportRenderers(report));
     return codeOf(report);
   } finally {
     screen?.close();
@@ -601,9 +629,9 @@ async function untilInterrupted<T>(
     return await work(stopping.signal);
   } catch (error) {
     if (error instanceof PlanningEndedError) {
-      const { writeReportFiles } = await import("./rollout-output.js");
+      const { reportRenderers } = await import("./rollout-output.js");
       const { PLAN_MARK } = await import("../plan/render/markdown.js");
-      writeReportFiles(error.report, options, PLAN_MARK);
+      await writeOutputs(unprinted(options), reportRenderers(error.report, PLAN_MARK));
     }
     throw error;
   } finally {
@@ -616,16 +644,19 @@ function codeOf({ state, counts }: RolloutReport): ExitCode {
   return state === "done" && counts.failed === 0 ? EXIT.clean : EXIT.error;
 }
 
-interface StatusOptions extends JournalOptions {
+interface StatusOptions extends JournalOptions, OutputOptions<RolloutFormat> {
   readonly list?: boolean;
-  readonly json?: string | true;
-  readonly markdown?: string;
-  readonly html?: string;
 }
 
 async function status(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
+  const outputs = readOutputs(options, ROLLOUT_FORMATS);
+  if (options.list === true && !outputs.every(isText)) {
+    throw new ConfigurationError(
+      "--list is text alone. `rollout history --format json` lists rollouts for a script.",
+    );
+  }
   return await withKnownRollouts(options, async (rollouts) => {
-    const { printedReport, printedList, writeReportFiles } = await import("./rollout-output.js");
+    const { printedList, reportRenderers } = await import("./rollout-output.js");
     const { isOpen } = await import("../rollout/which-rollout.js");
     const records = await rollouts.journal.records();
     if (options.list === true) {
@@ -636,17 +667,13 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
         tally: tallies.get(record.id),
         isHeld: record.state === "running" && (await rollouts.isHeld(record.id)),
       }));
-      process.stdout.write(printedList(await Promise.all(listed)));
+      const text = printedList(await Promise.all(listed));
+      await writeOutputs(outputs.filter(isText), { text: () => text });
       return EXIT.clean;
     }
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
-    const { json, markdown, html } = options;
-    writeReportFiles(report, withoutUndefined({ markdown, html, json: json === true ? undefined : json }));
-    if (json === true) {
-      const { reportJson } = await import("../rollout/report/rollout-report.js");
-      process.stdout.write(reportJson(report));
-    } else process.stdout.write(printedReport(report));
+    await writeOutputs(outputs, reportRenderers(report));
     const told = new Set((report.skipped ?? []).map(({ name }) => name));
     await tellSkipped(rollouts, record.spec, "Skipped now", told);
     // Who looks at the newest is not to miss one that waits behind it.
@@ -661,11 +688,8 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
   });
 }
 
-async function rollback(
-  id: string | undefined,
-  options: RollbackOptions,
-  command: Command,
-): Promise<ExitCode> {
+async function rollback(id: string | undefined, given: RollbackOptions, command: Command): Promise<ExitCode> {
+  const options = withReadOutputs(given);
   const before = ["onlyExpired", "mend"].filter(
     (name) => command.parent?.getOptionValueSource(name) === "cli",
   );

@@ -1,25 +1,27 @@
 import { Command } from "commander";
 import type { Rollouts } from "../rollout/rollouts";
 import { withoutUndefined } from "../settings/without-undefined";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, withJournal } from "./journal-place";
-import { findRollout, JOURNAL, lookOfTerminal, withPastRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL, withPastRollouts } from "./open-rollouts";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { lookOf, writeOutputs } from "./output/write-outputs";
 import { date, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 
-interface HistoryOptions extends JournalOptions {
+const HISTORY_FORMATS = ["text", "json"] as const;
+const RECORD_FORMATS = ["text", "markdown", "json"] as const;
+
+interface HistoryOptions extends JournalOptions, OutputOptions<(typeof HISTORY_FORMATS)[number]> {
   readonly tenant?: string;
   readonly since?: string;
   readonly before?: string;
   readonly limit: number;
-  readonly json?: boolean;
 }
 
-interface ShowOptions extends JournalOptions {
+interface ShowOptions extends JournalOptions, OutputOptions<(typeof RECORD_FORMATS)[number]> {
   readonly tenant?: string;
   readonly all?: boolean;
-  readonly markdown?: string;
-  readonly json?: boolean;
 }
 
 type DiffOptions = Omit<ShowOptions, "tenant">;
@@ -28,7 +30,7 @@ type DiffOptions = Omit<ShowOptions, "tenant">;
 export function historyCommands(): readonly Command[] {
   return [
     withHelp(
-      withJournal(new Command("history"), JOURNAL)
+      withOutputs(withJournal(new Command("history"), JOURNAL), HISTORY_FORMATS)
         .description("tell which rollouts were: who, when, of which commit, what they changed")
         .option(
           "--tenant <name>",
@@ -37,7 +39,6 @@ export function historyCommands(): readonly Command[] {
         .option("--since <date>", "only those that began on this day (UTC) or later", date)
         .option("--before <date>", "only those that began before this day (UTC)", date)
         .option("--limit <number>", "how many, the newest first", wholeNumber, 20)
-        .option("--json", "as JSON")
         .action(verb(history)),
       {
         examples: [
@@ -51,13 +52,11 @@ export function historyCommands(): readonly Command[] {
       },
     ),
     withHelp(
-      withJournal(new Command("show"), JOURNAL)
+      withOutputs(withJournal(new Command("show"), JOURNAL), RECORD_FORMATS)
         .description("show a rollout's whole record: its report, who began it and went on, and every change")
         .argument("<id>", "the rollout, or the beginning of its id")
         .option("--tenant <name>", "the changes of this tenant alone")
         .option("--all", "print every change; without it, the 20 of the most tenants")
-        .option("--markdown <file>", "write it as Markdown, at most 65,536 characters")
-        .option("--json", "as JSON: always with every change")
         .action(verb(show)),
       {
         examples: [
@@ -71,22 +70,20 @@ export function historyCommands(): readonly Command[] {
       },
     ),
     withHelp(
-      withJournal(new Command("diff"), JOURNAL)
+      withOutputs(withJournal(new Command("diff"), JOURNAL), RECORD_FORMATS)
         .description(
           "compare what two rollouts declared, tenant by tenant, by the files that they were planned with",
         )
         .argument("<from>", "the one, or the beginning of its id")
         .argument("<to>", "the other: what it declares and the one did not is an addition")
         .option("--all", "print every difference; without it, the 20 of the most tenants")
-        .option("--markdown <file>", "write it as Markdown, at most 65,536 characters")
-        .option("--json", "as JSON: always with every difference")
         .action(verb(diff)),
       {
         examples: [
           { does: "what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
           {
             does: "for a ticket",
-            line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --markdown diff.md",
+            line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --output diff.md",
           },
         ],
         exits: { 0: "they declare the same of the same tenants", 1: "an error", 2: "they differ" },
@@ -96,7 +93,8 @@ export function historyCommands(): readonly Command[] {
 }
 
 async function history(options: HistoryOptions): Promise<ExitCode> {
-  const { tenant, since, before, limit, json } = options;
+  const { tenant, since, before, limit } = options;
+  const outputs = readOutputs(options, HISTORY_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
     const { historyOf } = await import("../rollout/history/history.js");
     const request = {
@@ -104,11 +102,11 @@ async function history(options: HistoryOptions): Promise<ExitCode> {
       ...withoutUndefined({ tenant, sinceMs: dayMs(since), beforeMs: dayMs(before) }),
     };
     const found = await historyOf(rollouts.journal, request, async (id) => await rollouts.isHeld(id));
-    if (json === true) process.stdout.write(await asJson(found));
-    else {
-      const { historyText } = await import("../rollout/history/history-text.js");
-      process.stdout.write(historyText(found, { ...lookOfTerminal(), ...withoutUndefined({ tenant }) }));
-    }
+    const { historyText } = await import("../rollout/history/history-text.js");
+    await writeOutputs(outputs, {
+      text: (target) => historyText(found, { ...lookOf(target), ...withoutUndefined({ tenant }) }),
+      json: async () => await asJson(found),
+    });
     return EXIT.clean;
   });
 }
@@ -118,7 +116,8 @@ function dayMs(day: string | undefined): number | undefined {
 }
 
 async function show(id: string, options: ShowOptions): Promise<ExitCode> {
-  const { tenant, all, markdown, json } = options;
+  const { tenant, all } = options;
+  const outputs = readOutputs(options, RECORD_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
@@ -128,23 +127,23 @@ async function show(id: string, options: ShowOptions): Promise<ExitCode> {
     const { toldMarkdown, toldText } = await import("../rollout/history/told-page.js");
     const shown = await shownRollout(rollouts.journal, report);
     const page = shownPage(shown, only);
-    if (markdown !== undefined) {
-      const { reportMarkdown } = await import("../rollout/report/report-markdown.js");
-      const text = `${reportMarkdown(report, { limit: HALF })}\n${toldMarkdown(page, HALF - 1)}`;
-      writeOutput(markdown, text, "record");
-    }
-    if (json === true) process.stdout.write(await asJson(shown));
-    else {
-      const { reportText } = await import("../rollout/report/report-text.js");
-      const look = lookOfTerminal();
-      process.stdout.write(`${reportText(report, look)}${toldText(page, { ...look, ...limitOf(all) })}`);
-    }
+    const { reportMarkdown } = await import("../rollout/report/report-markdown.js");
+    const { reportText } = await import("../rollout/report/report-text.js");
+    await writeOutputs(outputs, {
+      text: (target) => {
+        const look = lookOf(target);
+        return `${reportText(report, look)}${toldText(page, { ...look, ...limitOf(all) })}`;
+      },
+      markdown: () => `${reportMarkdown(report, { limit: HALF })}\n${toldMarkdown(page, HALF - 1)}`,
+      json: async () => await asJson(shown),
+    });
     return EXIT.clean;
   });
 }
 
 async function diff(from: string, to: string, options: DiffOptions): Promise<ExitCode> {
-  const { all, markdown, json } = options;
+  const { all } = options;
+  const outputs = readOutputs(options, RECORD_FORMATS);
   return await withPastRollouts(options, async (rollouts) => {
     const [one, other] = [
       await findRollout(rollouts, from, "status"),
@@ -155,9 +154,11 @@ async function diff(from: string, to: string, options: DiffOptions): Promise<Exi
     const { toldMarkdown, toldText } = await import("../rollout/history/told-page.js");
     const difference = await differenceOf(rollouts.journal, one.id, other.id, rollouts.commands);
     const page = differencePage(difference);
-    if (markdown !== undefined) writeOutput(markdown, toldMarkdown(page), "difference");
-    if (json === true) process.stdout.write(await asJson(difference));
-    else process.stdout.write(toldText(page, { ...lookOfTerminal(), ...limitOf(all) }));
+    await writeOutputs(outputs, {
+      text: (target) => toldText(page, { ...lookOf(target), ...limitOf(all) }),
+      markdown: () => toldMarkdown(page),
+      json: async () => await asJson(difference),
+    });
     return difference.tenants.length === 0 ? EXIT.clean : EXIT.changes;
   });
 }

@@ -1,5 +1,3 @@
-import { closeSync, openSync } from "node:fs";
-import { ConfigurationError } from "../client";
 import type { RolloutCommands } from "../rollout/commands";
 import type { RolloutTally } from "../rollout/journal/across-rollouts";
 import type { RolloutRecord } from "../rollout/journal/rollout-record";
@@ -19,16 +17,9 @@ import type { RolloutReport } from "../rollout/report/rollout-report";
 import { reportJson } from "../rollout/report/rollout-report";
 import { TASK_WORDS } from "../rollout/tasks/task";
 import { harmless, printable } from "../settings/text";
-import { isColoured, writeOutput } from "./command-line";
-import { lookOfTerminal } from "./open-rollouts";
-
-/** What is written and printed of a rollout. */
-export interface RolloutOutput {
-  readonly events?: boolean;
-  readonly markdown?: string;
-  readonly html?: string;
-  readonly json?: string;
-}
+import { isColoured } from "./command-line";
+import type { RolloutFormat } from "./open-rollouts";
+import { lookOf, type Renderers } from "./output/write-outputs";
 
 /** Tells how far the planning is: on a terminal in a line that is written over, else now and then. */
 export class PlanningProgress {
@@ -55,20 +46,6 @@ export class PlanningProgress {
 }
 
 const EVERY = 50;
-
-/** What a rollout would do, as it is printed. */
-export function printedOverview(
-  report: RolloutReport,
-  planned: PlannedRollout,
-  commands: RolloutCommands,
-): string {
-  return overviewText(report, planned, commands, lookOfTerminal());
-}
-
-/** What a rollout did, as it is printed. */
-export function printedReport(report: RolloutReport): string {
-  return reportText(report, lookOfTerminal());
-}
 
 /** A rollout in the list of all. */
 export interface ListedRollout {
@@ -107,64 +84,54 @@ function talliedText(tally: RolloutTally | undefined): string {
 }
 
 /**
- * Told before a rollout begins: at its end it would be too late.
- *
- * @throws {ConfigurationError} when a report's file can't be written.
- */
-export function checkReportFiles({ markdown, html, json }: RolloutOutput): void {
-  for (const file of [markdown, html, json]) {
-    if (file === undefined) continue;
-    try {
-      closeSync(openSync(file, "a", 0o600));
-    } catch (cause) {
-      throw new ConfigurationError(`The report can't be written: ${(cause as Error).message}`, { cause });
-    }
-  }
-}
-
-/**
- * Writes a report into the files that were asked for.
+ * Renders a rollout's report.
  *
  * @param mark the first line of the Markdown, in the place of its own.
- * @throws {ConfigurationError} when one can't be written.
  */
-export function writeReportFiles(
-  report: RolloutReport,
-  { markdown, html, json }: RolloutOutput,
-  mark?: string,
-): void {
-  const options = mark === undefined ? {} : { mark };
-  if (markdown !== undefined) writeOutput(markdown, reportMarkdown(report, options), "report");
-  if (html !== undefined) writeOutput(html, reportHtml(report), "report");
-  if (json !== undefined) writeOutput(json, reportJson(report), "report");
+export function reportRenderers(report: RolloutReport, mark?: string): Renderers<RolloutFormat> {
+  return {
+    text: (target) => reportText(report, lookOf(target)),
+    markdown: () => reportMarkdown(report, mark === undefined ? {} : { mark }),
+    html: () => reportHtml(report),
+    json: () => reportJson(report),
+  };
 }
 
 /**
- * Writes a plan that is not begun into the files that were asked for: what a pull request's comment needs, and a page with all of it.
+ * Renders a plan that is not begun: the overview, a pull request's comment, and a page with all of it.
  *
- * @param whole the plans of all tenants as one; asked for only where one of the files tells them.
- * @throws {ConfigurationError} when one can't be written.
+ * @param whole the plans of all tenants as one; computed only for a format that shows them.
  */
-export async function writePlanFiles(
+export function plannedRenderers(
   report: RolloutReport,
   planned: PlannedRollout,
   whole: () => Promise<WholePlan>,
-  { markdown, html, json }: RolloutOutput,
-): Promise<void> {
-  if (json !== undefined) writeOutput(json, reportJson(report), "report");
-  if (markdown === undefined && html === undefined) return;
-  const { wholePlanMarkdown } = await import("../rollout/planned/plan-markdown.js");
-  const { wholePlanHtml } = await import("../rollout/planned/plan-html.js");
-  const shown = { report, planned, whole: await whole() };
-  if (markdown !== undefined) writeOutput(markdown, wholePlanMarkdown(shown), "plan");
-  if (html !== undefined) writeOutput(html, wholePlanHtml(shown), "plan");
+  commands: RolloutCommands,
+): Renderers<RolloutFormat> {
+  let shown: Promise<{ report: RolloutReport; planned: PlannedRollout; whole: WholePlan }> | undefined;
+  const showWhole = () => {
+    shown ??= whole().then((all) => ({ report, planned, whole: all }));
+    return shown;
+  };
+  return {
+    text: (target) => overviewText(report, planned, commands, lookOf(target)),
+    markdown: async () => {
+      const { wholePlanMarkdown } = await import("../rollout/planned/plan-markdown.js");
+      return wholePlanMarkdown(await showWhole());
+    },
+    html: async () => {
+      const { wholePlanHtml } = await import("../rollout/planned/plan-html.js");
+      return wholePlanHtml(await showWhole());
+    },
+    json: () => reportJson(report),
+  };
 }
 
 /** Progress of a running rollout: a screen on a terminal, otherwise lines, or a line of JSON per event. */
 export class RolloutScreen {
   readonly #view: ProgressView | undefined;
   /** @param capacity how many tenants whoever does the work has hands for, as far as that is known. */
-  constructor(report: RolloutReport, { events = false }: RolloutOutput, capacity: number) {
+  constructor(report: RolloutReport, { events = false }: { readonly events?: boolean }, capacity: number) {
     if (events) return;
     this.#view =
       process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]

@@ -11,25 +11,25 @@ export function sandboxCommand(): Command {
   return withHelp(
     new Command("sandbox")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-      .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
-      .option("--port <number>", "port to listen on (default: any free one)", portNumber)
+      .description("Run a local email-security service with fictional tenants, on 127.0.0.1 only")
+      .option("--port <number>", "Listen on this port (default: any free one)", portNumber)
       .option(
         "--data <file>",
-        "SQLite file that keeps the data between runs (default: memory); its half year of mail is made once, when it is first asked for, so an old file's last week is empty",
+        "Keep the data in this SQLite file between runs (default: memory); its mail is created once, so an old file has none of the last days",
       )
-      .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
+      .option("--scenario <name>", 'Fill a new sandbox with "acme" or "empty" (default: "acme")')
       .option(
         "--threats <number>",
-        "threats in a tenant's half year of mail (default: the scenario's)",
+        "Set the number of threats in half a year of mail (default: the scenario's)",
         wholeNumber,
       )
       .option(
         "--rate-limit <rate>",
-        'requests a tenant may send, such as "10/s" or "90/m" (default: no limit)',
+        'Limit the requests of a tenant, such as "10/s" or "90/m" (default: no limit)',
         rate,
       )
       .addOption(
-        new Option("--retry-after <form>", "what a 429 says about when to ask again")
+        new Option("--retry-after <form>", "Set the form of Retry-After in a 429")
           .choices(retryAfterForms)
           .default("seconds"),
       )

@@ -3,8 +3,9 @@ import { repositoryOf } from "../files/repository";
 import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
-import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
+import { writeOutputFile } from "./output/write-outputs";
 import { defaultFile, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 import { lockFiles, waiting } from "./write-options";
@@ -18,18 +19,15 @@ export function suggestCommand(): Command {
     new Command("suggest")
       .configureOutput({ outputError: (text, write) => write(harmless(text)) })
       .description(
-        "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
+        "Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files",
       )
-      .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
-      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .addOption(new Option("--only <kind...>", "only these kinds").choices(SUGGESTION_KINDS))
-      .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
-      .option("--write", "write the suggestions into the files")
-      .option(
-        "--patch <file>",
-        "write the patch to a file, or - for stdout and nothing else; `git apply` takes it",
-      )
+      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+      .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
+      .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
+      .option("--write", "Write the suggestions into the files")
+      .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
       .action(verb(run)),
     {
       examples: [
@@ -62,7 +60,7 @@ interface SuggestCommandOptions {
   readonly days: number;
   readonly maxPages?: number;
   readonly only?: readonly SuggestionKind[];
-  readonly most: number;
+  readonly limit: number;
   readonly write?: true;
   readonly patch?: string;
 }
@@ -76,14 +74,14 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   const { suggestions: all, summary, settings } = found;
   // More than a person looks through in one pull request.
   const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
-    all.filter((one) => one.kind === kind).slice(0, options.most),
+    all.filter((one) => one.kind === kind).slice(0, options.limit),
   );
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readerFrom(file));
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
-    if (options.patch !== undefined) writeOutput(options.patch, patch, "patch");
+    if (options.patch !== undefined) writeOutputFile(options.patch, patch);
     console.log(fitted(report(suggestions, all, summary)));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {

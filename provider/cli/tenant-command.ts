@@ -12,7 +12,7 @@ import { factsOf, term } from "./change-options";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "./journal-place";
 import { tellNextRollout } from "./next-rollout";
-import { several, TARGETS_FILE } from "./tenant-options";
+import { several, targetsOption } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
 import { tenantRenameCommand } from "./tenant-rename-command";
 import { withHelp } from "./verb-help";
@@ -22,7 +22,7 @@ import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./
 export function tenantCommand(): Command {
   return withHelp(
     new Command("tenant")
-      .description("add a tenant to tenants.yaml, remove one from it, or rename one")
+      .description("Add, remove or rename a tenant of tenants.yaml")
       .addCommand(addCommand())
       .addCommand(tenantRemoveCommand())
       .addCommand(tenantRenameCommand()),
@@ -60,28 +60,34 @@ interface AddOptions extends WriteOptions, JournalOptions {
 function addCommand(): Command {
   const command = new Command("add")
     .description(
-      "take a tenant that exists into tenants.yaml: what it holds becomes its settings file; nothing is written at the service",
+      "Add an existing tenant to tenants.yaml, and export it into a settings file; the tenant stays unchanged",
     )
-    .argument("<name>", "what it is to be called, in tenants.yaml and as its stack")
-    .option("--base-url <url>", "the service's address (default: that under defaults)")
-    .option("--key-env <variable>", "the variable that holds its key (default: that under defaults)")
-    .option("--settings <file>", "the file to be made (default: as under defaults, else settings/NAME.yaml)")
-    .option("--baseline <file>", "what it includes (default: the file that the other tenants include)")
-    .option("--no-baseline", "include nothing")
-    .option("--own-domains <domains>", "its own domains, with commas (default: those that its VIPs share)")
-    .option("--label <label=value>", "a label of it; again for more", several)
-    .option("--wave <name>", "the wave that it is to be in; it gets the labels that the wave asks for")
-    .option("--ticket <text>", "where it was decided, for all that the file declares")
-    .option("--owner <name>", "who answers for all that the file declares")
-    .option("--approved-by <name>", "who else looked at all that the file declares")
+    .argument("<name>", "Name of the tenant and of its stack")
+    .option("--base-url <url>", "Set the service's address (default: that under defaults)")
+    .option("--key-env <variable>", "Set the variable that holds the API key (default: that under defaults)")
     .option(
-      "--for <term>",
-      "until when all that the file declares is to stand: 90d, 2026-12-31 or never",
-      term,
+      "--settings <file>",
+      "Write this settings file (default: as under defaults, else settings/NAME.yaml)",
     )
-    .option("--beside <name>", "a tenant that it looks like, and is another than; again for more", several)
-    .option("--targets <file>", "the targets file", TARGETS_FILE);
-  withWriteOptions(withJournal(command, "the journal, by which the limits of addresses are shared"));
+    .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
+    .option("--no-baseline", "Include no file")
+    .option(
+      "--own-domains <domains>",
+      "Set the tenant's own domains, with commas (default: those that its VIPs share)",
+    )
+    .option("--label <label=value>", "Set a label; repeat for several", several)
+    .option("--wave <name>", "Put it into this wave, by setting the wave's labels")
+    .option("--ticket <text>", "Name the ticket of all that the file declares")
+    .option("--owner <name>", "Name who answers for all that the file declares")
+    .option("--approved-by <name>", "Name who else reviewed all that the file declares")
+    .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", term)
+    .option(
+      "--beside <name>",
+      "Confirm that a similar tenant is a different one; repeat for several",
+      several,
+    )
+    .addOption(targetsOption());
+  withWriteOptions(withJournal(command, "Use this rollout journal, for shared rate limits"));
   return withHelp(command.action(verb(add)), {
     examples: [
       {

@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Selection } from "../rollout/targets/select-targets";
 import type { Target, Targets } from "../rollout/targets/target";
@@ -6,6 +6,11 @@ import { withoutUndefined } from "../settings/without-undefined";
 
 /** The targets file where none is named. */
 export const TARGETS_FILE = "tenants.yaml";
+
+/** The file that lists the tenants. */
+export function targetsOption(): Option {
+  return new Option("--targets <file>", "Read the tenants from this file").default(TARGETS_FILE);
+}
 
 /** Which tenants of the targets file are meant. */
 export interface Selecting {
@@ -17,21 +22,17 @@ export interface Selecting {
 /** Adds the options that select tenants; each takes all words up to the next option. */
 export function withSelection(command: Command): Command {
   return command
-    .option("--only <name...>", `only these tenants; ${ANY}`)
-    .option("--except <name...>", `all but these tenants; ${ANY}`)
-    .option("--label <condition...>", `only tenants with ${CONDITIONS}`);
+    .option("--only <name...>", `Select only these tenants; ${ANY}`)
+    .option("--except <name...>", `Select all but these tenants; ${ANY}`)
+    .option("--label <condition...>", `Select only tenants with ${CONDITIONS}`);
 }
 
-/**
- * The same for a verb whose values stand beside its options: each takes one word, and is given again for more.
- *
- * @param when what the help says before: "with --all: ".
- */
-export function withSelectionBesideValues(command: Command, when: string): Command {
+/** The same for a command whose values stand beside its options: each takes one word, and is given again for more. */
+export function withSelectionBesideValues(command: Command): Command {
   return command
-    .option("--only <names>", `${when}only these tenants, with commas; ${ANY}`, several)
-    .option("--except <names>", `${when}all but these tenants, with commas`, several)
-    .option("--label <condition>", `${when}only tenants with ${CONDITIONS}; again for more`, several);
+    .option("--only <names>", `Select only these tenants, with commas; ${ANY}`, several)
+    .option("--except <names>", "Select all but these tenants, with commas", several)
+    .option("--label <condition>", `Select only tenants with ${CONDITIONS}; repeat for several`, several);
 }
 
 const ANY = "* stands for any characters";

@@ -7,7 +7,7 @@ import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
 import { fitted } from "./fitted";
 import { type JournalOptions, journalToRead, withExistingJournal, withJournal } from "./journal-place";
-import { TARGETS_FILE } from "./tenant-options";
+import { targetsOption } from "./tenant-options";
 import { withHelp } from "./verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
@@ -24,17 +24,17 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
 export function tenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
-      "take a tenant out of tenants.yaml, and its settings file where no other reads it and git has it; what it holds at the service stays, and so does its stack, unless more is asked for",
+      "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and what it holds stay",
     )
-    .argument("<name>", "the tenant")
+    .argument("<name>", "Name of the tenant")
     .option(
       "--destroy",
-      "before that, remove at the service what its stack has declared, and then the stack; a VIP that is removed stays excluded from detection",
+      "Remove what its stack declared from the service first, then the stack; a removed VIP stays excluded from detection",
     )
-    .option("--forget-stack", "before that, remove its stack; what it holds at the service stays")
-    .option("--yes <name>", "the tenant's name once more, without which neither of the two is done")
-    .option("--targets <file>", "the targets file", TARGETS_FILE);
-  withWriteOptions(withJournal(command, "the journal, which tells whether a rollout has still to change it"));
+    .option("--forget-stack", "Remove its stack first; what the tenant holds stays")
+    .option("--yes <name>", "Confirm with the tenant's name, which --destroy and --forget-stack need")
+    .addOption(targetsOption());
+  withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return withHelp(command.action(verb(remove)), {
     examples: [
       { does: "see what would be taken out", line: "tenant remove acme --dry-run" },

@@ -4,7 +4,7 @@ import { type ExitCode, verb } from "./command-line";
 import { fitted } from "./fitted";
 import { type JournalOptions, withJournal } from "./journal-place";
 import { tellNextRollout } from "./next-rollout";
-import { TARGETS_FILE } from "./tenant-options";
+import { targetsOption } from "./tenant-options";
 import { refuseOpenRolloutsOf } from "./tenant-remove-command";
 import { withHelp } from "./verb-help";
 import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
@@ -16,13 +16,11 @@ interface RenameOptions extends WriteOptions, JournalOptions {
 /** `email-security tenant rename`: another name for a tenant, which keeps its stack. Exit codes: 0 written, 2 a request is left to open, 1 an error. */
 export function tenantRenameCommand(): Command {
   const command = new Command("rename")
-    .description(
-      "rename a tenant in tenants.yaml; it keeps its stack, so that the next rollout still removes what the files no longer declare",
-    )
-    .argument("<old>", "the tenant's name now; or the stack of a tenant that was renamed by hand")
-    .argument("<new>", "the tenant's new name")
-    .option("--targets <file>", "the targets file", TARGETS_FILE);
-  withWriteOptions(withJournal(command, "the journal, which tells whether a rollout has still to change it"));
+    .description("Rename a tenant in tenants.yaml; it keeps its stack")
+    .argument("<old>", "Current name, or the stack of a tenant that was renamed by hand")
+    .argument("<new>", "New name")
+    .addOption(targetsOption());
+  withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
   return withHelp(command.action(verb(rename)), {
     examples: [
       { does: "see what would be written", line: "tenant rename t001 acme --dry-run" },

@@ -7,21 +7,23 @@ import { withCode } from "../settings/email-security-error";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { askNamed } from "./asked-tenant";
-import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
-import { date, defaultFile, wholeNumber } from "./plan-options";
-import { TARGETS_FILE, type TenantNamed, tenantNamed } from "./tenant-options";
+import { type OutputOptions, readOutputs, withOutputs } from "./output/outputs";
+import { writeOutputs } from "./output/write-outputs";
+import { defaultFile, todayOption, wholeNumber } from "./plan-options";
+import { TARGETS_FILE, type TenantNamed, targetsOption, tenantNamed } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface Options extends JournalOptions {
+const FORMATS = ["text", "markdown", "json"] as const;
+
+interface Options extends JournalOptions, OutputOptions<(typeof FORMATS)[number]> {
   readonly tenant?: string;
   readonly targets: string;
   readonly today?: string;
   readonly days: number;
   readonly evidence: boolean;
   readonly maxPages?: number;
-  readonly markdown?: boolean;
-  readonly json?: boolean;
 }
 
 /**
@@ -30,24 +32,22 @@ interface Options extends JournalOptions {
  */
 export function whyCommand(): Command {
   const command = new Command("why")
-    .description("tell one entry's or VIP's whole story: who brought it, when, on what ticket, and what for")
-    .argument("<value>", "a domain, an IP address or a mailbox")
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
-    .option("--tenant <name>", "a tenant of the targets file: with its settings file, address and key")
-    .option("--targets <file>", "the targets file", TARGETS_FILE);
-  withJournal(command, "the rollouts' journal")
-    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-    .option("--no-evidence", "don't look at the tenant's mail")
-    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .option("--markdown", "as Markdown, for a ticket or an auditor")
-    .option("--json", "as JSON")
-    .action(verb(run));
+    .description("Show the history of one entry or VIP: who added it, when, why and on what ticket")
+    .argument("<value>", "Domain, IP address or mailbox")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+    .option("--tenant <name>", "Use this tenant of the targets file, with its settings file, address and key")
+    .addOption(targetsOption());
+  withJournal(command, "Use this rollout journal")
+    .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+    .option("--no-evidence", "Skip the tenant's mail")
+    .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+    .addOption(todayOption());
+  withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
       { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
       { does: "of one tenant of many", line: "why partner.example --tenant acme" },
-      { does: "for a ticket", line: "why partner.example settings/acme.yaml --markdown" },
+      { does: "for a ticket", line: "why partner.example settings/acme.yaml --format markdown" },
     ],
     exits: {
       0: "all is told",
@@ -58,6 +58,7 @@ export function whyCommand(): Command {
 }
 
 async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
   const { refang } = await import("../settings/refang.js");
   const { parsePattern } = await import("../gitops/find/wanted.js");
   const parsed = refang(written);
@@ -67,17 +68,17 @@ async function run(written: string, given: string | undefined, options: Options)
     throw new ConfigurationError(
       "Give a settings file or --tenant, not both: the targets file names the tenant's.",
     );
-  if (options.markdown && options.json) throw new ConfigurationError("Give --markdown or --json, not both.");
   const { tenant, targets } = options;
   const own = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
   const file = own?.target.settings ?? given ?? (await defaultFile());
   const of = own === undefined ? await tenantOf(file, targets) : { named: own };
   const story = await storyOf(value, file, of, options);
   const { whyJson, whyMarkdown, whyText } = await import("../gitops/why/why-output.js");
-  const { stdout } = process;
-  if (options.json) stdout.write(whyJson(story));
-  else if (options.markdown) stdout.write(whyMarkdown(story));
-  else stdout.write(whyText(story, { color: isColoured(stdout), width: stdout.columns ?? 80 }));
+  await writeOutputs(outputs, {
+    text: ({ color, columns: width = 80 }) => whyText(story, { color, width }),
+    markdown: () => whyMarkdown(story),
+    json: () => whyJson(story),
+  });
   return story.missing.length > 0 ? EXIT.changes : EXIT.clean;
 }
 

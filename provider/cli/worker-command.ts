@@ -10,7 +10,7 @@ import { withHelp } from "./verb-help";
 
 interface WorkerOptions {
   readonly database?: string;
-  readonly concurrency?: number;
+  readonly maxConcurrent?: number;
 }
 
 /**
@@ -20,20 +20,18 @@ interface WorkerOptions {
 export function workerCommand(): Command {
   return withHelp(
     new Command("worker")
-      .description(
-        "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
-      )
-      .option("--database <address>", `the journal: postgres://… (${DATABASE_DEFAULT})`)
+      .description("Change tenants of rollouts that run elsewhere; any number of machines can take part")
+      .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT})`)
       .option(
-        "--concurrency <number>",
-        "how many tenants at once (default: as this machine's cores and memory allow)",
+        "--max-concurrent <number>",
+        "Change this many tenants at once (default: as this machine's cores and memory allow)",
         wholeNumber,
       )
       .action(verb(work)),
     {
       examples: [
         { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
-        { does: "two tenants at a time", line: "worker --concurrency 2" },
+        { does: "two tenants at a time", line: "worker --max-concurrent 2" },
       ],
       exits: {
         0: "it was asked to end",
@@ -43,7 +41,7 @@ export function workerCommand(): Command {
   );
 }
 
-async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode> {
+async function work({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
   const place = journalPlace(database) ?? "";
   if (!isPostgres(place)) {
     throw new ConfigurationError(

@@ -15,11 +15,11 @@ export interface WriteOptions {
 /** Adds the options of a verb that changes settings files. */
 export function withWriteOptions(command: Command): Command {
   return command
-    .option("--dry-run", "write nothing, only show the change")
-    .option("--commit", "commit the change on a new branch of git, and nothing else with it")
+    .option("--dry-run", "Show the change, and write nothing")
+    .option("--commit", "Commit only this change, on a new branch")
     .option(
       "--pr",
-      "commit, push, and open a pull or merge request by gh or glab; without these, show its page",
+      "Commit, push, and open a pull or merge request with gh or glab; without these, show its page",
     );
 }
 

@@ -1,4 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
+import { type FailureScope, scopeOfCode } from "./response-classification";
 
 /** What a failed request was about. Holds no header and no key. */
 export interface RequestFacts {
@@ -20,6 +21,8 @@ export interface ServiceErrorOptions extends ErrorOptions {
   readonly outcomeUnknown?: boolean;
   /** Whether the same request may succeed when it is made again. Default: false. */
   readonly isTransient?: boolean;
+  /** Whom the failure concerns. Default: by the code, else the request. */
+  readonly scope?: FailureScope;
   /** How long the service asked to wait, in milliseconds, where it said so. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -33,6 +36,8 @@ export class ServiceError extends EmailSecurityError {
   readonly outcomeUnknown: boolean;
   /** Whether the same request may succeed when it is made again. */
   readonly isTransient: boolean;
+  /** Whom the failure concerns: this request, the tenant, the service. */
+  readonly scope: FailureScope;
   /** How long the service asked to wait, in milliseconds, where it said so. */
   readonly retryAfterMs: number | undefined;
   /** How often the request was made in all. */
@@ -47,6 +52,7 @@ export class ServiceError extends EmailSecurityError {
     this.serviceMessage = options.serviceMessage;
     this.outcomeUnknown = options.outcomeUnknown ?? false;
     this.isTransient = options.isTransient ?? false;
+    this.scope = options.scope ?? scopeOfCode(code) ?? "request";
     this.retryAfterMs = options.retryAfterMs;
     Object.defineProperty(this, "body", { value: options.body, enumerable: false });
   }

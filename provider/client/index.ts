@@ -14,6 +14,7 @@ export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQu
 export type { ReadAllOptions } from "./paging";
 export type { Permits } from "./permits";
 export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
+export type { FailureScope } from "./response-classification";
 export * from "./schemas";
 export { SettingsClient } from "./settings-client";
 export type { ListThreatsQuery, Threats } from "./threats";

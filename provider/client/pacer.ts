@@ -7,7 +7,7 @@ import {
   type Try,
 } from "./adaptive-limit";
 import type { Bound } from "./bound";
-import { Circuit, type LastFailure } from "./circuit";
+import { CircuitBreaker, type LastFailure } from "./circuit-breaker";
 import {
   CancelledError,
   CircuitOpenError,
@@ -17,8 +17,9 @@ import {
   ServiceError,
 } from "./errors";
 import { type Permits, RunCancelled } from "./permits";
+import { SCOPES } from "./response-classification";
 import { RetryBudget } from "./retry-budget";
-import { DEADLINE_MS, delayMs, MAX_REFUSALS, MAX_TRIES, mayBeRepeated } from "./retry-policy";
+import { DEADLINE_MS, delayMs, handlingOf, MAX_REFUSALS, MAX_TRIES } from "./retry-policy";
 import type { Time } from "./time";
 
 /** A call as the pacer sees it. */
@@ -46,14 +47,18 @@ export interface PacerOptions {
    * bound by it. Default: as long as the policy says.
    */
   readonly retryForMs?: number | undefined;
+  /** How many attempts a call that fails gets. Default: as many as the policy says. */
+  readonly maxTries?: number | undefined;
+  /** The backoff before the second attempt, in milliseconds. Default: as long as the policy says. */
+  readonly baseDelayMs?: number | undefined;
   /** Asked before every try. Default: every request may be made. */
   readonly permits?: Permits | undefined;
 }
 
 /**
- * Makes the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
- * policy says so, within the tenant's budget of retries, and not at all while the service only fails ({@link Circuit}).
- * Readings of mail have a budget and a circuit of their own: whatever they come to, the settings can be written.
+ * Sends the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
+ * policy says so, within the tenant's retry budget, and not at all while the {@link CircuitBreaker} is open.
+ * Reads of mail have a budget and a circuit breaker of their own: whatever they come to, the settings can be written.
  */
 export class Pacer {
   readonly #options: PacerOptions;
@@ -65,7 +70,8 @@ export class Pacer {
   constructor(options: PacerOptions) {
     this.#options = options;
     this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.permits?.refused(pauseMs));
-    const health = (): Health => ({ circuit: new Circuit(options.time), budget: new RetryBudget() });
+    const { now } = options.time;
+    const health = (): Health => ({ breaker: new CircuitBreaker({ now }), budget: new RetryBudget() });
     this.#health = { settings: health(), mail: health() };
   }
 
@@ -99,7 +105,12 @@ export class Pacer {
   }
 
   async #send<T>(call: PacedCall, attempt: () => Promise<T>, deadline: Deadline): Promise<T> {
-    const { time, retryForMs = Number.POSITIVE_INFINITY } = this.#options;
+    const {
+      time,
+      retryForMs = Number.POSITIVE_INFINITY,
+      maxTries = MAX_TRIES,
+      baseDelayMs: baseMs,
+    } = this.#options;
     const firstAt = () => (deadline.atMs ?? 0) - deadline.inMs;
     const area = areaOf(call);
     const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
@@ -128,14 +139,15 @@ export class Pacer {
         if (!(error instanceof ServiceError)) throw error;
         last = error;
         outcomeUnknown ||= error.outcomeUnknown;
-        const isTooMany = error instanceof RateLimitedError;
+        const isTooMany = isRateLimited(error);
         if (!isTooMany) failures += 1;
         // A pause of the tenant is waited for in place.
-        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
+        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random(), { baseMs });
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
         const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
-        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
-        const isLast = !this.#options.retries || !mayBeRepeated(error) || isEnough || isLate;
+        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= maxTries;
+        const isLast =
+          !this.#options.retries || handlingOf(error, call.request.method) !== "retry" || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#health[area].budget.take();
         if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
         if (waitMs > 0) await time.sleep(waitMs);
@@ -150,7 +162,7 @@ export class Pacer {
     if (permits === undefined && bound === undefined) return undefined;
     return async () => {
       // Hundreds of calls that will not be sent would each wait for a permit of others.
-      const open = this.#health[areaOf(call)].circuit.peek();
+      const open = this.#health[areaOf(call)].breaker.openedBy;
       if (open !== undefined) throw this.#circuitOpen(call, open);
       try {
         refuseOver(bound);
@@ -163,21 +175,21 @@ export class Pacer {
   }
 
   async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
-    const { circuit, budget } = this.#health[areaOf(call)];
-    const open = circuit.check();
+    const { breaker, budget } = this.#health[areaOf(call)];
+    const open = breaker.admit();
     if (open !== undefined) throw this.#circuitOpen(call, open);
-    const wave = circuit.begin();
+    const { burst } = breaker;
     call.bound?.sends(call.what);
     try {
       const answer = await attempt();
-      circuit.answered();
+      breaker.close();
       budget.refill();
       const { method } = call.request;
       if (method !== "GET") this.#done.set(method, (this.#done.get(method) ?? 0) + 1);
       return answer;
     } catch (error) {
-      if (isAnswer(error)) circuit.answered();
-      else if (error instanceof Error) circuit.failed(wave, error);
+      if (isAnswer(error)) breaker.close();
+      else if (error instanceof Error) breaker.failed(error, burst);
       throw error;
     }
   }
@@ -216,7 +228,7 @@ export class Pacer {
 
 /** What tells whether one area of the service works. */
 interface Health {
-  readonly circuit: Circuit;
+  readonly breaker: CircuitBreaker;
   readonly budget: RetryBudget;
 }
 
@@ -227,16 +239,18 @@ function areaOf({ area = "settings" }: PacedCall): Area {
 /** The deadline of a call has passed while it waited for a place. */
 class TooLate extends Error {}
 
+function isRateLimited(error: unknown): boolean {
+  return error instanceof ServiceError && error.scope === "rate limit";
+}
+
 /** Whether the service was asked too much, or asks to wait. */
 function isRefusal(error: unknown): error is ServiceError {
-  return (
-    error instanceof ServiceError && (error instanceof RateLimitedError || error.retryAfterMs !== undefined)
-  );
+  return isRateLimited(error) || (error instanceof ServiceError && error.retryAfterMs !== undefined);
 }
 
 function effectOf(error: unknown, area: Area): Effect {
   // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
-  const isOfMail = area === "mail" && !(error instanceof RateLimitedError);
+  const isOfMail = area === "mail" && !isRateLimited(error);
   if (isRefusal(error)) return { kind: "refused", error, concerns: isOfMail ? "mail" : "all" };
   const isSilent = error instanceof CircuitOpenError || error instanceof TooLate;
   return { kind: isAnswer(error) || isSilent ? "answered" : "failed" };
@@ -244,9 +258,7 @@ function effectOf(error: unknown, area: Area): Effect {
 
 /** Whether a failure is an answer of a service that works. */
 function isAnswer(error: unknown): boolean {
-  if (!(error instanceof ServiceError)) return false;
-  const { status = 0, isTransient } = error;
-  return error instanceof RateLimitedError || (!isTransient && status >= 400 && status <= 499);
+  return error instanceof ServiceError && SCOPES[error.scope].isBreakerFailure !== true;
 }
 
 function refusedPermit(

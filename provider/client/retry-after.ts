@@ -4,7 +4,7 @@
  */
 export const MAX_RETRY_AFTER_MS = 7 * 24 * 3_600_000;
 
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
+export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** An HTTP date in the forms of RFC 9110, section 5.6.7, with other names of UTC, and of RFC 3339. */
 const DATES = [

@@ -12,3 +12,8 @@ export interface Time {
 
 /** The process's own monotonic clock, timers and chance. */
 export const realTime: Time = { now: () => performance.now(), sleep, random: Math.random };
+
+/** The same, whose sleepers wake with the signal's reason once it aborts. */
+export function abortableTime(signal: AbortSignal): Time {
+  return { ...realTime, sleep: (ms) => sleep(ms, undefined, { signal }) };
+}

@@ -1,30 +1,20 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import {
-  checkBaseUrl,
-  checkProxies,
-  endpointPathHint,
-  loadDispatcher,
-  ProxyConnectionError,
-  tunnelRefusal,
-} from "./address";
-import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
+import { checkBaseUrl, checkProxies, endpointPathHint, loadDispatcher } from "./address";
+import { type Answer, isSuccess, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
 import { currentBound } from "./bound";
+import { describeFailure, observeFailure } from "./connection-failure";
 import type { Envelope } from "./envelope";
-import {
-  BrokenBodyError,
-  NetworkError,
-  type RequestFacts,
-  ResponseTooLargeError,
-  TimeoutError,
-} from "./errors";
+import type { RequestFacts } from "./errors";
 import { exchange, OutOfTime, TooManyBytes } from "./exchange";
 import { Pacer } from "./pacer";
 import type { Stopwatch } from "./paging";
 import { checkPositive } from "./parameters";
 import type { Permits } from "./permits";
+import { classify } from "./response-classification";
+import { failureFrom, isWrite } from "./service-failure";
 import { realTime, type Time } from "./time";
 
 /** How a client reaches its tenant. */
@@ -87,36 +77,6 @@ export const DEFAULT_TIMEOUT_MS = 30_000;
 /** What a timer can count; a longer one would fire at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
-
-/** A certificate that nobody vouches for of whom this machine knows. */
-const UNTRUSTED = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-]);
-
-/** What answers a TLS greeting in something else than TLS. */
-const NO_TLS = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
-
-/** What answers is not trusted, so that no request leaves, and none would a moment later. */
-const NO_TRUST = new Set([
-  "CERT_NOT_YET_VALID",
-  "CERT_HAS_EXPIRED",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  ...UNTRUSTED,
-  ...NO_TLS,
-]);
-
-/** Failures that happen before a request leaves, so that the service can't have acted on it. */
-const NEVER_SENT = new Set([
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "UND_ERR_CONNECT_TIMEOUT",
-]);
 
 /**
  * Sends requests and reads their answers. It holds the key, and the only place the key goes is the `X-Api-Key` header
@@ -188,9 +148,8 @@ export class Transport {
 
   async #sendOnce<T>(call: Call<T>, facts: RequestFacts): Promise<T> {
     if (this.#isClosed) {
-      throw new NetworkError("ERR_NETWORK", `${this.#what(facts)} was not sent: this client is closed.`, {
-        request: facts,
-      });
+      const message = `${this.#what(facts)} was not sent: this client is closed.`;
+      throw failureFrom(classify({ failure: "closed" }), message, { request: facts });
     }
     const answer = await this.#exchange(call, facts);
     return readAnswer(answer, {
@@ -256,52 +215,27 @@ export class Transport {
     if (this.#signal?.aborted === true || brokenBy instanceof OutOfTime) {
       return this.#connectionFailure(facts, brokenBy);
     }
-    const options = { request: facts, status, outcomeUnknown: isWrite(facts) };
-    if (brokenBy instanceof TooManyBytes) {
-      return new ResponseTooLargeError(
-        "ERR_RESPONSE_TOO_LARGE",
-        `${this.#what(facts)} answered more than ${this.#maxResponseBytes} bytes; reading stopped there`,
-        options,
-      );
-    }
-    return new BrokenBodyError(
-      "ERR_BROKEN_BODY",
-      `${this.#what(facts)} answered ${status} with a body that broke off: the connection ended in its middle`,
-      { ...options, isTransient: true },
-    );
+    const isTooLarge = brokenBy instanceof TooManyBytes;
+    const how = isTooLarge
+      ? `more than ${this.#maxResponseBytes} bytes; reading stopped there`
+      : `${status} with a body that broke off: the connection ended in its middle`;
+    const found = classify({ body: isTooLarge ? "too large" : "truncated" });
+    return failureFrom(found, `${this.#what(facts)} answered ${how}`, { request: facts, status });
   }
 
   #connectionFailure(facts: RequestFacts, error: unknown): Error {
     if (this.#signal?.aborted === true) return this.#signal.reason as Error;
+    const what = this.#what(facts);
+    const found = classify(observeFailure(error));
     if (error instanceof OutOfTime) {
-      return new TimeoutError(
-        "ERR_TIMEOUT",
-        `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`,
-        {
-          request: facts,
-          outcomeUnknown: isWrite(facts),
-          isTransient: true,
-        },
-      );
+      const message = `${what} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more: timeoutMs, or EMAIL_SECURITY_TIMEOUT_MS.`;
+      return failureFrom(found, message, { request: facts });
     }
-    const code = errorCode(error);
-    const said = this.#key.harmless(error instanceof Error ? error.message || code : String(error));
-    const reason = NO_TLS.has(code) ? "what answers there does not speak TLS; is it http?" : said;
-    const refusal = tunnelRefusal(error);
-    const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
-    const how = refusal === undefined ? reason : `the proxy of HTTPS_PROXY answered ${refusal}`;
-    // A proxy that asks for a password, or lets nobody through, does so a moment later too.
-    const isLasting = NO_TRUST.has(code) || (refusal !== undefined && refusal < 500);
-    const neverSent = isLasting || proxy !== "" || refusal !== undefined || NEVER_SENT.has(code);
-    return new NetworkError(
-      "ERR_NETWORK",
-      `${this.#what(facts)} failed${proxy}: ${how || "the connection broke"}. ${adviceFor(code, refusal)}`,
-      {
-        request: facts,
-        cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
-        outcomeUnknown: isWrite(facts) && !neverSent,
-        isTransient: !this.#isClosed && !isLasting,
-      },
+    const { how, advice, cause } = describeFailure(error, this.#key);
+    return failureFrom(
+      this.#isClosed ? { ...found, isTransient: false } : found,
+      `${what} failed${how}. ${advice}`,
+      { request: facts, cause },
     );
   }
 
@@ -320,25 +254,4 @@ function queryOf({ query = {} }: Call<unknown>): string {
     if (value !== undefined) parameters.set(name, String(value));
   }
   return parameters.size === 0 ? "" : `?${parameters}`;
-}
-
-function adviceFor(code: string, refusal: number | undefined): string {
-  if (refusal === 407)
-    return "It wants a user name and password, or others: http://user:password@proxy:port.";
-  if (UNTRUSTED.has(code)) {
-    const advice =
-      "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";
-    return process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
-      ? `${advice} NODE_TLS_REJECT_UNAUTHORIZED=0 is not followed: the key would go to whoever answers.`
-      : advice;
-  }
-  return "Check that the address is right and can be reached from here.";
-}
-
-function errorCode(error: unknown): string {
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const code = (at as NodeJS.ErrnoException).code;
-    if (typeof code === "string") return code;
-  }
-  return "";
 }

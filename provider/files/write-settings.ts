@@ -28,6 +28,19 @@ import { printable, quote } from "../settings/text";
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when the folder or the file can't be written; the file is as it was.
  */
 export function writeSettings(path: string, text: string): void {
+  try {
+    replaceFile(path, text);
+  } catch (error) {
+    throw notWritten(path, error);
+  }
+}
+
+/**
+ * Writes a file as {@link writeSettings} does, whatever it holds. A new one is for this user alone.
+ *
+ * @throws {Error} that says why the directory or the file can't be written; the file is as it was.
+ */
+export function replaceFile(path: string, text: string): void {
   let temporary: string | undefined;
   try {
     const target = realPath(path);
@@ -37,7 +50,7 @@ export function writeSettings(path: string, text: string): void {
     renameSync(temporary, target);
   } catch (error) {
     if (temporary !== undefined) rmSync(temporary, { force: true });
-    throw notWritten(path, error);
+    throw error;
   }
 }
 
@@ -175,10 +188,15 @@ function keepOwner(file: number, { uid, gid }: Stats): void {
  */
 export function assertWritable(path: string): void {
   try {
-    assertNotReadOnly(realPath(path));
+    assertReplaceable(path);
   } catch (error) {
     throw notWritten(path, error);
   }
+}
+
+/** @throws {Error} when {@link replaceFile} would leave the file alone. */
+export function assertReplaceable(path: string): void {
+  assertNotReadOnly(realPath(path));
 }
 
 function assertNotReadOnly(target: string): void {

@@ -163,7 +163,7 @@ function read(file: string): PlanFile {
     return planFile.parse(JSON.parse(text));
   } catch (cause) {
     throw new ConfigurationError(
-      `${PLAN_FILE} (${quote(file, 300)}) holds no plan as \`email-security plan --json\` writes it.`,
+      `${PLAN_FILE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
       { cause },
     );
   }

@@ -1,11 +1,11 @@
+import type { TenantError } from "./report/rollout-report";
+
 /** How somebody goes on with a rollout. */
 export interface NextCommands {
   /** Does what is left of it. */
   readonly resume: string;
   /** Makes a new one. */
   readonly anew: string;
-  /** Gives it up. */
-  readonly stop: string;
 }
 
 /** What to do about a failure, before somebody goes on; the beginning of a sentence. */
@@ -125,6 +125,11 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_PULUMI: { act: "Mend what Pulumi's words name" },
 };
 
+/** Whether a failure takes a new rollout: with other files, or with a plan for a tenant that has none. */
+export function needsNewRollout({ code, phase }: Pick<TenantError, "code" | "phase">): boolean {
+  return phase === "plan" || REMEDIES[code]?.isAnew === true;
+}
+
 /** The codes that have a remedy. */
 export const REMEDIED: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
 
@@ -139,5 +144,5 @@ export function adviceOn(code: string, act: string | undefined, next: NextComman
   const first = act ?? remedy.act;
   if (next === undefined) return `${first}; then plan the rollout anew.`;
   if (act !== undefined || remedy.isAnew !== true) return `${first}; then go on: \`${next.resume}\`.`;
-  return `${first}. This rollout keeps the files and the plan that it has: for others give it up, where it is not through (\`${next.stop}\`), and begin a new one: \`${next.anew}\`.`;
+  return `${first}. This rollout keeps its files and its plan, so begin a new one after that: \`${next.anew}\`.`;
 }

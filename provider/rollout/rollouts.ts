@@ -522,7 +522,7 @@ export class Rollouts {
     const fingerprint = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
     using marks = this.#marks(spec);
-    const minded = await marks.look(spec.project);
+    const minded = await marks.look(spec.project, spec.task);
     const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
     const places = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
     const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment, [...places]) };

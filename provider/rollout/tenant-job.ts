@@ -301,7 +301,6 @@ function nextCommands(
   return {
     resume: commands.resume(id),
     anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
-    stop: commands.stop(id),
   };
 }
 

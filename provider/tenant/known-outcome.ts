@@ -1,8 +1,6 @@
 import { ServiceError } from "../client";
 import { currentBound } from "../client/bound";
-
-/** How often an addition is sent in all, when it can't be known what came of it. */
-const MAX_TRIES = 3;
+import { MAX_CHECKED_TRIES } from "../client/retry-policy";
 
 export interface UncertainWrite<Outcome> {
   readonly write: () => Promise<Outcome>;
@@ -43,7 +41,7 @@ export async function withKnownOutcome<Outcome>({
       };
       const seen = await look().catch(rethrow);
       if (seen !== undefined) return seen;
-      if (tries >= MAX_TRIES || !mayRepeat()) throw error;
+      if (tries >= MAX_CHECKED_TRIES || !mayRepeat()) throw error;
       const seenLater = await lookAgain().catch(rethrow);
       if (seenLater !== undefined) return seenLater;
     }

@@ -190,7 +190,7 @@ async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly s
 async function planOf(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
   const file = join(folder, `settings/${nameOf(0)}.yaml`);
   writeFileSync(file, settingsOf(nameOf(0), "  - new.example\n"));
-  await measured(folder, environment, ["plan", file, "--no-evidence", "--json", "plan.json"]);
+  await measured(folder, environment, ["plan", file, "--no-evidence", "--output", "plan.json"]);
   writeFileSync(file, settingsOf(nameOf(0)));
   return readFileSync(join(folder, "plan.json"), "utf8");
 }

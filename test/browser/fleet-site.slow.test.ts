@@ -14,6 +14,8 @@ const PAGES = {
   "attention.html": ["light"],
   "tenants.html": ["dark"],
   "rollouts.html": ["dark"],
+  "rollouts/r-20261120-1.html": ["light", "dark"],
+  "rollouts/r-20261103-1.html": ["light"],
   "tenants/t001.html": ["light"],
   "entry.html#shared0.example": ["dark"],
 };

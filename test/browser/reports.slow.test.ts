@@ -11,7 +11,7 @@ import { rollouts } from "../support/rollouts";
 import { denies, shownOf } from "../support/whole-plans";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
-/** What `plan --html`, `review --html`, `rollout --html` and `rollout status --html` write. */
+/** The HTML of `plan`, `review`, `rollout` and `rollout status`. */
 const PAGES = {
   "a plan without changes": planHtml(emptyPlan),
   "a calm plan": planHtml(calmPlan),

@@ -7,7 +7,7 @@ import { Fleet } from "../support/fleet";
 /* What `fleet status` tells of real rollouts, and of what came between them. */
 
 async function statusOf(fleet: Fleet): Promise<{ readonly code: number; readonly status: FleetStatus }> {
-  const { code, stdout, output } = await fleet.begin({}, "fleet", "status", "--json").ended;
+  const { code, stdout, output } = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
   if (!stdout.startsWith("{")) throw new Error(output);
   return { code, status: statusSchema.parse(JSON.parse(stdout)) };
 }
@@ -80,8 +80,13 @@ it("tells a tenant that was never rolled out, and one of another journal, from o
     ["t1", "never-rolled-out", [], []],
   ]);
   // Where the stacks can't be read either, nobody knows.
-  const blind = await fleet.begin({ PULUMI_BACKEND_URL: "s3://elsewhere" }, "fleet", "status", "--json")
-    .ended;
+  const blind = await fleet.begin(
+    { PULUMI_BACKEND_URL: "s3://elsewhere" },
+    "fleet",
+    "status",
+    "--format",
+    "json",
+  ).ended;
   expect(statusSchema.parse(JSON.parse(blind.stdout)).tenants).toMatchObject([
     { standing: "not-known", drift: [], behind: [] },
     { standing: "not-known", drift: [], behind: [] },

@@ -85,7 +85,7 @@ it.skipIf(missing)(
     sandbox.clearRequests();
 
     // What was reviewed is done.
-    await cli("plan", ...args, "--no-evidence", "--json", "plan.json");
+    await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
     const applied = await apply();
     expect(applied.code, applied.output).toBe(0);
     expect(writesOf(sandbox)).toHaveLength(3);
@@ -94,7 +94,7 @@ it.skipIf(missing)(
     expect((await cli("drift", "settings/acme.yaml", "--stack", "dev")).code).toBe(0);
     const less = SETTINGS.replace(/allow:.*/s, "");
     await project.writeFile("settings/acme.yaml", less);
-    const removing = await cli("plan", ...args, "--no-evidence", "--json", "plan.json");
+    const removing = await cli("plan", ...args, "--no-evidence", "--output", "plan.json");
     expect(removing.output).toContain("- remove allow partner.example");
 
     // A file that changed since the review is refused, by the file's own words before anything is asked.

@@ -118,7 +118,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   expect(plan.code).not.toBe(0);
   const apply = await cli("apply", "settings/acme.yaml", "--stack", "acme", "--yes");
   expect([apply.code, apply.output]).toEqual([3, expect.stringMatching(OTHER_PEOPLE)]);
-  const drift = await cli("drift", "settings/acme.yaml", "--stack", "acme", "--adopt");
+  const drift = await cli("drift", "settings/acme.yaml", "--stack", "acme", "--adopt", "added");
   expect([drift.code, drift.output]).toEqual([1, expect.stringMatching(/ERR_OTHER_TENANT/)]);
   for (const args of [[], ["--refresh"]]) {
     const run = await up("globex", ...args);

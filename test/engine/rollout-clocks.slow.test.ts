@@ -30,7 +30,7 @@ describe.each([
 
     using clone = cloneOf(fleet, behindMs);
     await writeFile(join(clone.folder, "settings/baseline.yaml"), HOTFIX);
-    const second = await clone.run("rollout", "--yes", "--json", "report.json");
+    const second = await clone.run("rollout", "--yes", "--output", "report.json");
     expect(second.code, second.output).toBe(0);
     const report = JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"));
     const hotfix = String(report.id);
@@ -56,11 +56,11 @@ describe.each([
       join(folder, ".email-security/rollouts.db"),
     ]);
     await fleet.write("settings/baseline.yaml", HOTFIX);
-    const status = JSON.parse((await here("fleet", "status", ...databases, "--json")).stdout);
+    const status = JSON.parse((await here("fleet", "status", ...databases, "--format", "json")).stdout);
     for (const tenant of status.tenants)
       expect(tenant).toMatchObject({ standing: "in-step", lastRollout: { id: hotfix } });
 
-    const back = await clone.run("rollout", "rollback", "--yes", "--json", "report.json");
+    const back = await clone.run("rollout", "rollback", "--yes", "--output", "report.json");
     expect(back.code, back.output).toBe(0);
     expect(JSON.parse(readFileSync(join(clone.folder, "report.json"), "utf8"))).toMatchObject({
       rollsBack: hotfix,

@@ -84,8 +84,8 @@ function peakOf(pid: number): number {
 export async function expectChangedApart(fleet: Fleet, changed: number): Promise<void> {
   const names = fleet.names.slice(0, changed);
   const selected = changed === fleet.names.length ? [] : ["--only", ...names];
-  const reports = ["--markdown", "report.md", "--html", "report.html"];
-  const run = fleet.begin({}, "rollout", "--yes", ...selected, "--json", "report.json");
+  const reports = ["--output", "report.md", "--output", "report.html"];
+  const run = fleet.begin({}, "rollout", "--yes", ...selected, "--output", "report.json");
   const { keysSeen, wrong } = await watched(fleet, run);
   const { code, output, events } = await run.ended;
   // However many the wave would have at once: as many as this machine bears.
@@ -107,7 +107,7 @@ export async function expectChangedApart(fleet: Fleet, changed: number): Promise
     expect([[], [tenant]]).toContainEqual(valuesIn(JSON.stringify(body)));
   }
 
-  const status = await fleet.begin({}, "rollout", "status", "--json", ...reports).ended;
+  const status = await fleet.begin({}, "rollout", "status", "--output", "json=-", ...reports).ended;
   const report = await fleet.report();
   expect(report.tenants.find(({ name }) => name === FAILING)?.error?.message).toContain("MARK-OF-ONE");
   // Events and the report: of a tenant only its own.

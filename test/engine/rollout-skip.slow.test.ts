@@ -40,7 +40,7 @@ it("goes on without a tenant that stopped a rollout, asks nothing of it until it
   expect(skipped.code).toBe(0);
   expect(skipped.output).toMatch(/^Skipped from now on: "t1", since .* \(its service is down, OPS-412\)\.$/m);
   expect(skipped.output).toContain(`email-security rollout --resume ${id}`);
-  const resumed = await told("--resume", "--json", "report.json");
+  const resumed = await told("--resume", "--output", "report.json");
   expect(resumed.code).toBe(0);
   expect(resumed.output).toMatch(/^Goes on without: "t1", since /m);
   expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);

@@ -55,7 +55,7 @@ it("writes nothing at all when more can't be planned than is tolerated", async (
   await using all = await startBehindProxy();
   const { fleet, about } = all;
   const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
-  const unplanned = await fleet.begin(noKeys, "rollout", "--yes", "--json", "unplanned.json").ended;
+  const unplanned = await fleet.begin(noKeys, "rollout", "--yes", "--output", "unplanned.json").ended;
   expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(unplanned.output).toContain("T0_KEY");
   expect(unplanned.output).toMatch(/[34] of 6 tenants were not planned\. Nothing was changed\./);

@@ -68,7 +68,7 @@ it("--only-expired takes away what has ended, through the waves, and leaves what
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1").filter((one) => one !== "deny evil0.example"));
 
-  const status = await fleet.begin({}, "fleet", "status", "--json").ended;
+  const status = await fleet.begin({}, "fleet", "status", "--format", "json").ended;
   expect(JSON.parse(status.stdout)).toMatchObject({
     tenants: [{ standing: "behind" }, { standing: "drifted" }, { standing: "in-step" }],
   });

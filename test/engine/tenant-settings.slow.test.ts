@@ -31,7 +31,7 @@ afterAll(async () => {
 it("holds a run to a reviewed plan, whatever else the files say", async () => {
   const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
   await its.declare(reviewed);
-  await its.plan("--json", "plan.json");
+  await its.plan("--output", "plan.json");
   its.sandbox.clearRequests();
   // With other files than were reviewed, nothing is registered.
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2028"));
@@ -64,7 +64,7 @@ it("takes over what the console put into another scope, as its plan says, where 
       /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
     );
     await its.declare(adopting);
-    const planned = await its.plan("--json", "plan.json");
+    const planned = await its.plan("--output", "plan.json");
     expect(planned.output.replace(/\s+/g, " ")).toContain(
       "it takes the place of allow partner.example (graymail) (made by",
     );
@@ -102,7 +102,7 @@ it("shows, adopts and reverts what the console did", async () => {
   await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });
   expect(its.held().some((line) => line.includes("clicked.example"))).toBe(false);
   await clicked();
-  const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt");
+  const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt", "added");
   // What was changed is left to the next run.
   expect(adopted.code).toBe(2);
   const plan = await its.plan("--format", "json");
@@ -170,7 +170,7 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   expect(code).toBe(2);
   // A single resource is held to a reviewed plan like a list: this one was made before it was written.
   await its.declare(SETTINGS.replace("Contract 2026-114", "do not touch"));
-  await its.plan("--json", "plan.json");
+  await its.plan("--output", "plan.json");
   its.sandbox.clearRequests();
   const up = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(

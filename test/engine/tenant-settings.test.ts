@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it("plans a new stack, and applies what was reviewed", async () => {
-  const planned = await its.plan("--json", "plan.json");
+  const planned = await its.plan("--output", "plan.json");
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
   const digest = /v2-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
@@ -39,7 +39,7 @@ it("plans a new stack, and applies what was reviewed", async () => {
 
 it("refuses what moved since the review, naming it, and writes nothing", async () => {
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
-  await its.plan("--json", "plan.json");
+  await its.plan("--output", "plan.json");
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
   await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
   its.sandbox.clearRequests();

@@ -61,7 +61,7 @@ describe.each(keptReleases())("what release %s has left", (release) => {
     const { sandbox } = world;
     const { command } = await world.repository();
     const newest = async (): Promise<RolloutReport> =>
-      JSON.parse((await command("rollout", "status", "--json")).stdout) as RolloutReport;
+      JSON.parse((await command("rollout", "status", "--format", "json")).stdout) as RolloutReport;
 
     // What is declared is there, and the plan says so.
     const t0 = await world.repository("t0");

@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 it("three workers change the tenants of a rollout, one is killed in the middle, and its tenant is taken over once", async () => {
-  const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--concurrency", "1"));
+  const workers = [0, 1, 2].map(() => fleet.begin(database, "worker", "--max-concurrent", "1"));
   for (const worker of workers) await worker.said("takes up to 1 tenants at once");
 
   const rollout = fleet.begin(database, "rollout", "--yes");

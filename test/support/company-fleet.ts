@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -5,6 +6,7 @@ import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
 import { type CommandLine, type CommandRun, commandLine } from "./command-line";
 import { Fleet } from "./fleet";
+import { clockBehind } from "./two-clones";
 import { chiefOf } from "./two-tenants";
 
 /** What `tenants.yaml` says of a tenant: the tenant of the service whose key it has, and what its own settings file allows. */
@@ -24,8 +26,13 @@ interface TenantsFile {
 interface Clone {
   readonly folder: string;
   readonly run: CommandLine;
+  /** The same commands, two days later. */
+  readonly later: CommandLine;
   tenants: NamedTenants;
 }
+
+const PRUNE = ["rollout", "prune", "--older-than", "1d", "--yes"];
+const TWO_DAYS_MS = 2 * 86_400_000;
 
 /** The tenants of the service, each with people of its own. */
 export const SERVICES: readonly string[] = ["t0", "t1", "t2", "t3"];
@@ -42,6 +49,7 @@ const OVERVIEW = "deny: [evil.example]\n";
  * - After a rollout that ends well, each of its tenants holds what its files declare, and nothing else that a rollout has brought, but for
  *   what a tenant held when it left all files.
  * - A tenant that is said to be in step was read, and holds what its files declare.
+ * - Pruning a journal asks the service for nothing, and changes none of this.
  */
 export class CompanyFleet implements AsyncDisposable {
   readonly #fleet: Fleet;
@@ -64,7 +72,13 @@ export class CompanyFleet implements AsyncDisposable {
       [".one", ".two"].map(async (name): Promise<Clone> => {
         const folder = join(fleet.folder, name);
         await mkdir(join(folder, "settings"), { recursive: true });
-        return { folder, run: commandLine(folder, fleet.environment), tenants: new Map() };
+        const later = { ...fleet.environment, ...clockBehind(-TWO_DAYS_MS) };
+        return {
+          folder,
+          run: commandLine(folder, fleet.environment),
+          later: commandLine(folder, later),
+          tenants: new Map(),
+        };
       }),
     );
     return new CompanyFleet(fleet, clones);
@@ -96,9 +110,22 @@ export class CompanyFleet implements AsyncDisposable {
 
   /** Runs a command in a clone. */
   async run(at: number, ...args: string[]): Promise<CommandRun> {
+    return await this.#run(at, this.#clone(at).run, args);
+  }
+
+  /** Prunes all that may go, with a clock by which every rollout is old. */
+  async prune(at: number): Promise<void> {
+    const { code } = await this.#run(at, this.#clone(at).later, PRUNE);
+    const { length } = this.#fleet.sandbox.requests;
+    if (length > 0) this.#fail(`prune sent ${length} requests to the service`);
+    if (code !== 0 && existsSync(join(this.#clone(at).folder, ".email-security")))
+      this.#fail(`prune ended with ${code}`);
+  }
+
+  async #run(at: number, command: CommandLine, args: readonly string[]): Promise<CommandRun> {
     const clone = this.#clone(at);
     this.#fleet.take();
-    const run = await clone.run(...args);
+    const run = await command(...args);
     this.#told.push(
       `clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`,
     );
@@ -118,7 +145,7 @@ export class CompanyFleet implements AsyncDisposable {
   async rollout(at: number): Promise<void> {
     const { folder, tenants } = this.#clone(at);
     await rm(join(folder, "report.json"), { force: true });
-    const { code } = await this.run(at, "rollout", "--yes", "--json", "report.json");
+    const { code } = await this.run(at, "rollout", "--yes", "--output", "report.json");
     if (code !== 0) return;
     const report = JSON.parse(await readFile(join(folder, "report.json"), "utf8")) as RolloutReport;
     for (const { name, state } of report.tenants) {
@@ -138,7 +165,7 @@ export class CompanyFleet implements AsyncDisposable {
   }
 
   async status(at: number): Promise<void> {
-    const run = await this.run(at, "fleet", "status", "--json");
+    const run = await this.run(at, "fleet", "status", "--format", "json");
     if (!run.stdout.startsWith("{")) return;
     const status = JSON.parse(run.stdout) as FleetStatus;
     const read = new Set(this.#fleet.sandbox.requests.map(({ tenant }) => tenant));

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ export interface FleetOptions {
 export interface EndedCommand extends CommandRun {
   /** All events, as `--events` prints them. */
   readonly events: readonly RolloutEvent[];
-  /** What it wrote with `--json`: of a run of a rollout that came to its end. */
+  /** The JSON report that it wrote: of a run of a rollout that came to its end. */
   readonly report: () => RolloutReport;
 }
 
@@ -159,8 +159,9 @@ ${tenants}${waves}`,
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop", "skip"].includes(args[1] ?? "");
-    const telling = args.includes("--json") ? args : [...args, "--json", `.reports/${++this.#reports}.json`];
-    const report = telling[telling.indexOf("--json") + 1] ?? "";
+    const own = `.reports/${++this.#reports}.json`;
+    const report = args.find((arg, at) => args[at - 1] === "--output" && arg.endsWith(".json")) ?? own;
+    const telling = report === own ? [...args, "--output", own] : args;
     const child = spawn(process.execPath, [COMMAND, ...(isRun ? [...telling, "--events"] : args)], {
       cwd: this.folder,
       env: { ...this.environment, ...environment },
@@ -192,9 +193,9 @@ ${tenants}${waves}`,
         isOver = true;
         for (const look of waiting) look();
         const reported = (): RolloutReport => {
-          const text = readFileSync(join(this.folder, report), "utf8");
-          if (text === "") throw new Error(`no report:\n${texts.output}`);
-          return JSON.parse(text) as RolloutReport;
+          const file = join(this.folder, report);
+          if (!existsSync(file)) throw new Error(`no report:\n${texts.output}`);
+          return JSON.parse(readFileSync(file, "utf8")) as RolloutReport;
         };
         done({ code: code ?? -1, ...texts, events, report: reported });
       });
@@ -223,7 +224,7 @@ ${tenants}${waves}`,
 
   /** The report of the newest rollout, or of one, as `rollout status` tells it. */
   async report(...id: string[]): Promise<RolloutReport> {
-    const { stdout, output } = await this.begin({}, "rollout", "status", ...id, "--json").ended;
+    const { stdout, output } = await this.begin({}, "rollout", "status", ...id, "--format", "json").ended;
     try {
       return JSON.parse(stdout) as RolloutReport;
     } catch {

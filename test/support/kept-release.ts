@@ -256,7 +256,7 @@ new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
     "settings/solo.yaml",
     settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"),
   );
-  await succeed(2, "plan", ...stack, "--json", "plan.json");
+  await succeed(2, "plan", ...stack, "--output", "plan.json");
 }
 
 function targetsOf({ sandbox }: KeptRelease, firstWave: string): string {

@@ -8,7 +8,10 @@ import type { SiteData } from "../../provider/fleet/site/site-data";
 import { type SiteFile, siteFiles } from "../../provider/fleet/site/site-files";
 import { openSite, writeSite } from "../../provider/fleet/site/write-site";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/status-schema";
-import type { RolloutsTold } from "../../provider/rollout/journal/rollouts-told";
+import type { KeptChange, ShownRollout } from "../../provider/rollout/history/history-schema";
+import type { RecentRollouts } from "../../provider/rollout/history/recent-rollouts";
+import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/report/rollout-report";
+import type { TenantState } from "../../provider/rollout/wave";
 import { evidenceBaseOf } from "./evidence-base";
 
 /** Which fleet a site is made of. */
@@ -219,67 +222,147 @@ function runsBefore(status: FleetStatus): SiteRun[] {
   }));
 }
 
-function rolloutsOf(tenants: readonly TenantStatus[], text: string): RolloutsTold {
-  const from = Date.parse("2026-11-20T08:00:00.000Z");
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
-  const canary = {
-    name: "canary",
-    state: "done" as const,
-    counts: { ...counts, done: 3 },
-    startedAtMs: from,
-    throughAtMs: from + 240_000,
-    soakUntilMs: from + 3_840_000,
-    finishedAtMs: from + 3_840_000,
-  };
-  const all = {
-    name: "all",
-    state: "stopped" as const,
-    counts: { ...counts, done: Math.max(0, tenants.length - 5), failed: 2 },
-    startedAtMs: from + 3_900_000,
-    throughAtMs: from + 5_400_000,
-  };
-  const about = { source: "tenants.yaml", digest: "r2-3f9c01", startedAtMs: from };
+const DAY_MS = 86_400_000;
+const START = Date.parse("2026-11-20T08:00:00.000Z");
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A rollout that stopped, and an older one that was rolled back and pruned. */
+function rolloutsOf(tenants: readonly TenantStatus[], text: string): RecentRollouts {
+  const names = tenants.map(({ name }) => name);
+  const stopped = shownOf(names, text, {
+    id: "r-20261120-1",
+    state: "stopped",
+    startMs: START,
+    reason: `1 tenant failed in the wave all, which tolerates 0${text}.`,
+  });
+  const back = shownOf(names.slice(0, 3), text, {
+    id: "r-20261105-1",
+    state: "done",
+    startMs: START - 15 * DAY_MS,
+    rollsBack: "r-20261103-1",
+  });
+  const pruned = shownOf(names.slice(0, 3), text, {
+    id: "r-20261103-1",
+    state: "abandoned",
+    startMs: START - 17 * DAY_MS,
+    rolledBackBy: "r-20261105-1",
+    prunedAt: iso(START),
+  });
+  const rollouts = [stopped, back, pruned];
   return {
     older: 0,
-    rollouts: [
-      {
-        ...about,
-        id: "r-20261120-1",
-        state: "stopped",
-        reason: `2 tenants failed${text}`,
-        waves: [canary, all],
-      },
-      {
-        ...about,
-        id: "r-20261103-1",
-        state: "done",
-        startedAtMs: from - 17 * 86_400_000,
-        finishedAtMs: from - 17 * 86_400_000 + 900_000,
-        waves: [
-          { ...canary, startedAtMs: from - 17 * 86_400_000, throughAtMs: from - 17 * 86_400_000 + 900_000 },
-        ].map(({ soakUntilMs: _soak, finishedAtMs: _end, ...wave }) => wave),
-      },
-    ],
+    rollouts,
     stacks: new Map(
-      tenants.map(({ stack }) => [
-        stack,
-        [
-          {
-            rollout: "r-20261120-1",
-            wave: "all",
-            state: "done" as const,
-            atMs: from + 4_000_000,
-            planned: { added: 3, changed: 0, removed: 1 },
-          },
-          {
-            rollout: "r-20261103-1",
-            wave: "canary",
-            state: "failed" as const,
-            atMs: from,
-            code: `ERR_AUTH${text}`,
-          },
-        ],
+      names.map((name) => [
+        name,
+        rollouts.flatMap(({ report }) =>
+          report.tenants
+            .filter((one) => one.name === name)
+            .map(({ wave, state, planned, error }) => ({
+              ...{ rollout: report.id, wave, state, planned, at: report.startedAt ?? report.createdAt },
+              ...(error === undefined ? {} : { code: error.code }),
+            })),
+        ),
       ]),
     ),
+  };
+}
+
+interface MadeRollout extends Pick<RolloutReport, "id" | "state"> {
+  readonly startMs: number;
+  readonly reason?: string;
+  readonly rollsBack?: string;
+  readonly rolledBackBy?: string;
+  readonly prunedAt?: string;
+}
+
+/** Its first three tenants are the wave canary; of the others the fourth failed, and the fifth was as declared. */
+function shownOf(
+  names: readonly string[],
+  text: string,
+  { startMs, prunedAt, ...about }: MadeRollout,
+): ShownRollout {
+  const changes: readonly KeptChange[] = [
+    { sign: "remove", kind: "entry", key: "old", value: `old.example${text}`, before: { list: "allow" } },
+    {
+      ...{ sign: "add", kind: "entry", key: "evil", value: "evil.example", ticket: `INC-7${text}` },
+      after: { list: "deny", comment: `Phishing${text}` },
+    },
+    { sign: "add", kind: "vip", key: "ceo", value: "ceo@acme.example", after: {} },
+  ];
+  const states = names.map((_, at): TenantState => (at === 3 ? "failed" : at === 4 ? "unchanged" : "done"));
+  const tenants = names.map(
+    (name, at): TenantReport => ({
+      name,
+      labels: {},
+      wave: at < 3 ? "canary" : "all",
+      state: states[at] ?? "done",
+      host: "mail.example",
+      address: "https://mail.example",
+      keyFrom: "the environment variable SECRET_PLACE",
+      stack: name,
+      planned: at === 4 ? { added: 0, changed: 0, removed: 0 } : { added: 2, changed: 0, removed: 1 },
+      changes: [],
+      alarms: { danger: 0, warning: 0 },
+      attempts: at === 4 ? 0 : 1,
+      ...(at === 3 && {
+        error: {
+          code: "ERR_AUTH",
+          message: `the service refuses the key${text}`,
+          advice: `Check the key${text}; then go on: \`email-security rollout --resume ${about.id}\`.`,
+          phase: "apply",
+        },
+      }),
+      ...(at !== 4 && {
+        startedAt: iso(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000),
+        finishedAt: iso(startMs + (at < 3 ? 0 : 3_700_000) + at * 30_000 + 61_000),
+        durationMs: 61_000,
+      }),
+      ...(at === 2 && { left: [`allow left.example${text}`] }),
+    }),
+  );
+  const countsOf = (some: readonly TenantReport[]): RolloutReport["counts"] => {
+    const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+    for (const { state } of some) counts[state] += 1;
+    return counts;
+  };
+  const wave = (name: string, isLast: boolean): WaveReport => {
+    const own = tenants.filter((tenant) => tenant.wave === name);
+    return {
+      ...{ name, tenants: own.length, counts: countsOf(own), maxConcurrent: 2, tolerated: 0 },
+      state: isLast && about.state === "stopped" ? "stopped" : "done",
+      after: { soakMs: isLast ? 0 : 3_600_000, isChecked: false, isGated: false },
+      startedAt: iso(name === "all" ? startMs + 3_700_000 : startMs),
+      ...(isLast ? {} : { soakUntil: iso(startMs + 3_690_000), finishedAt: iso(startMs + 3_690_000) }),
+    };
+  };
+  return {
+    format: 1,
+    project: "fleet",
+    today: iso(startMs).slice(0, 10),
+    origin: { user: `dana${text}`, host: "build-7", revision: "3f9c01d2a7b84c55", isChanged: true },
+    ...(prunedAt === undefined ? {} : { prunedAt }),
+    report: {
+      ...{ format: 1, source: "tenants.yaml", isHeld: false, advice: [], digest: "r2-3f9c01" },
+      createdAt: iso(startMs - 60_000),
+      startedAt: iso(startMs),
+      finishedAt: iso(startMs + 5_400_000),
+      ...about,
+      counts: countsOf(tenants),
+      ...(about.state === "stopped" && {
+        skipped: [{ name: "t900", since: iso(startMs - DAY_MS), by: "dana@build-7", reason: `Moved${text}` }],
+      }),
+      waves: names.length > 3 ? [wave("canary", false), wave("all", true)] : [wave("canary", true)],
+      tenants,
+    },
+    happened: [
+      { at: iso(startMs), kind: "started", by: `kim${text}` },
+      { at: iso(startMs), kind: "wave-started", wave: "canary" },
+      { at: iso(startMs + 5_400_000), kind: "stopped", told: `1 tenant failed${text}.` },
+    ],
+    tenants: tenants.map(({ name, planned }) => ({
+      ...{ name, settings: `settings/${name}.yaml`, digest: "v2-1" },
+      changes: planned.added === 0 ? [] : changes,
+    })),
   };
 }

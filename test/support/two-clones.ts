@@ -17,11 +17,16 @@ export function cloneOf(fleet: Fleet, behindMs: number): Clone {
   const parent = mkdtempSync(join(tmpdir(), "email-security-clone-"));
   const folder = join(parent, "clone");
   execFileSync("git", ["clone", "--quiet", fleet.folder, folder]);
-  const clock = pathToFileURL(join(__dirname, "shifted-clock.mts"));
-  clock.search = `behindMs=${behindMs}`;
   return {
     folder,
-    run: commandLine(folder, { ...fleet.environment, NODE_OPTIONS: `--import "${clock.href}"` }),
+    run: commandLine(folder, { ...fleet.environment, ...clockBehind(behindMs) }),
     [Symbol.dispose]: () => rmSync(parent, { recursive: true, force: true }),
   };
+}
+
+/** The environment of a process whose clock is so far behind, or ahead where that is negative. */
+export function clockBehind(behindMs: number): NodeJS.ProcessEnv {
+  const clock = pathToFileURL(join(__dirname, "shifted-clock.mts"));
+  clock.search = `behindMs=${behindMs}`;
+  return { NODE_OPTIONS: `--import "${clock.href}"` };
 }

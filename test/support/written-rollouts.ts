@@ -117,8 +117,8 @@ function summaryOf(changes: readonly KeptChange[]): TenantSummary {
   return {
     planned: { added: count("add"), changed: count("change"), removed: count("remove") },
     changes: changes.slice(0, 20).map(({ sign, kind, value, after, before }) => {
-      const list = (after ?? before)?.list;
-      return { sign, kind, value, ...(list === undefined ? {} : { list }) };
+      const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
+      return { sign, kind, value, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) };
     }),
     alarms: { danger: 0, warning: 0 },
     resource: "a",

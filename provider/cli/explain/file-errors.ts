@@ -192,7 +192,7 @@ export const FILE_ERRORS = {
       "the plan is of another stack or tenant",
     ],
     remedies: ["Make the plan anew, look at what moved, and have it reviewed."],
-    next: "email-security plan --stack STACK --json plan.json",
+    next: "email-security plan --stack STACK --output plan.json",
   },
   ERR_PLAN_DIGEST: {
     means:
@@ -210,6 +210,6 @@ export const FILE_ERRORS = {
       "Copy the digest whole: it is the last line of the plan.",
       "Or give the plan's JSON alone: `--plan plan.json`.",
     ],
-    next: "email-security plan --stack STACK --json plan.json",
+    next: "email-security plan --stack STACK --output plan.json",
   },
 } as const satisfies Explanations;

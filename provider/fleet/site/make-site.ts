@@ -1,7 +1,7 @@
 import type { Settings } from "../../files/settings";
 import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
-import type { RolloutsTold } from "../../rollout/journal/rollouts-told";
+import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
 import type { FleetStatus } from "../status/status-schema";
 import { EntryStore } from "./entry-store";
 import { runOf } from "./runs";
@@ -58,7 +58,7 @@ export class SiteMaker {
    */
   write(
     status: FleetStatus,
-    rollouts: RolloutsTold | undefined,
+    rollouts: RecentRollouts | undefined,
   ): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.finish(status.tenants);
     const run = runOf(status);

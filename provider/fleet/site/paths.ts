@@ -5,9 +5,21 @@ const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
 /** The page of a tenant, relative to the site: the same in each run, and another one for each name on any file system. */
 export function tenantPage(name: string): string {
-  const isPlain = /^[a-z0-9][a-z0-9_.-]*$/.test(name) && !DEVICE.test(name);
-  const file = isPlain ? name : `t-${name.toLowerCase().replaceAll(/[^a-z0-9_-]/g, "-")}~${digestOf(name)}`;
-  return `tenants/${file}.html`;
+  return `tenants/${fileName(name)}.html`;
+}
+
+/** The page of a rollout, in the same way. */
+export function rolloutPage(id: string): string {
+  return `rollouts/${fileName(id)}.html`;
+}
+
+function fileName(name: string): string {
+  const isPlain = /^[a-z0-9][a-z0-9_.-]{0,100}$/.test(name) && !DEVICE.test(name);
+  if (isPlain) return name;
+  return `t-${name
+    .slice(0, 100)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_-]/g, "-")}~${digestOf(name)}`;
 }
 
 /** What tells one text from another in the name of a file. */
@@ -20,7 +32,7 @@ export function digestOf(text: string): string {
  * are a site's memory.
  */
 export function isSitePath(path: string): boolean {
-  return /^(?:(?:index|tenants|rollouts|attention|entry)\.html|tenants\/[a-z0-9][a-z0-9_.~-]{0,150}\.html|assets\/site-[0-9a-f]{12}\.(?:css|js)|data\/(?:fleet|entries-\d{1,6})-[0-9a-f]{12}\.js)$/.test(
+  return /^(?:(?:index|tenants|rollouts|attention|entry)\.html|(?:tenants|rollouts)\/[a-z0-9][a-z0-9_.~-]{0,150}\.html|assets\/site-[0-9a-f]{12}\.(?:css|js)|data\/(?:fleet|entries-\d{1,6})-[0-9a-f]{12}\.js)$/.test(
     path,
   );
 }

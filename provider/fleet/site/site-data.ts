@@ -1,6 +1,6 @@
 import type { Observed } from "../../plan/observed";
 import { instantOf } from "../../plan/seen-mail";
-import type { RolloutsTold } from "../../rollout/journal/rollouts-told";
+import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
 import type { FleetStatus } from "../status/status-schema";
 import type { FleetEntries } from "./entry-store";
 import type { SiteRun } from "./runs";
@@ -10,7 +10,7 @@ export interface SiteData {
   readonly status: FleetStatus;
   readonly entries: FleetEntries;
   /** What the rollouts' journal says; undefined where there is none. */
-  readonly rollouts: RolloutsTold | undefined;
+  readonly rollouts: RecentRollouts | undefined;
   /** The runs before that are kept, and this one as the last. */
   readonly runs: readonly SiteRun[];
   /** How many allows tenants hold, by {@link AGES}; undefined where no tenant was read. */

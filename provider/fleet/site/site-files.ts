@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { TenantStatus } from "../status/status-schema";
 import { ENTRY_FIELDS, type TenantEntries } from "./entry-store";
 import { attentionPage, entryPage, overviewPage } from "./pages/overview";
+import { rolloutHtml } from "./pages/rollout";
 import { rolloutsPage } from "./pages/rollouts";
 import type { Shell } from "./pages/shell";
 import { tenantHtml } from "./pages/tenant";
 import { tenantsPage } from "./pages/tenants";
-import { digestOf, tenantPage } from "./paths";
+import { digestOf, rolloutPage, tenantPage } from "./paths";
 import { scriptJson } from "./script-json";
 import type { SiteData } from "./site-data";
 import { SITE_STYLE } from "./site-style";
@@ -63,8 +64,13 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
       }),
     ];
   }
+  const tenants = new Set(status.tenants.map(({ name }) => name));
+  const { rollouts: recent = [] } = rollouts ?? {};
+  for (const shown of recent) {
+    yield [rolloutPage(shown.report.id), rolloutHtml(shell, { shown, rollouts: recent, tenants })];
+  }
   yield ["tenants.html", tenantsPage(shell)];
-  yield ["rollouts.html", rolloutsPage(shell, rollouts)];
+  yield ["rollouts.html", rolloutsPage(shell, rollouts, tenants)];
   yield ["attention.html", attentionPage(shell)];
   yield ["entry.html", entryPage(shell)];
   yield ["index.html", overviewPage(shell, data)];

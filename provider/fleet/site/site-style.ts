@@ -76,7 +76,17 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .track .ran { fill: var(--tone); }
 .track .soaked { fill: var(--blue-line); }
 .rollout { margin: .9rem 0 0; padding: 1rem 1.25rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; scroll-margin-top: 1rem; }
-.rollout:target { outline: 3px solid var(--focus); }
+.rollout .edits { margin: .5rem 0; }
+.edits { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; font-size: .925rem; }
+.edits li { display: flex; gap: .1rem .8rem; align-items: baseline; }
+.edits li > div { min-width: 0; }
+.edits p { margin: 0; }
+.names summary { display: inline-flex; gap: .5rem; color: var(--soft); }
+.log { margin: 0; padding: 0; list-style: none; display: grid; gap: .3rem; font-size: .925rem; }
+.log li { display: grid; grid-template-columns: 9.5rem 1fr; gap: .2rem 1rem; }
+.log time { color: var(--soft); font-variant-numeric: tabular-nums; }
+.tallies + .card { margin-top: 1rem; }
+.points .why { color: var(--red); }
 .rollout h2 { margin: 0; flex-wrap: wrap; font-size: 1.05rem; }
 .card { padding: .35rem 1.25rem .9rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; }
 .card dl { grid-template-columns: 8rem 1fr; }
@@ -91,7 +101,12 @@ button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); bo
 .strip { display: flex; flex-wrap: wrap; gap: 2px; margin: .5rem 0 0; padding: 0; list-style: none; }
 @media (max-width: 46rem) {
   .timeline li { grid-template-columns: 1fr; gap: .15rem; margin-bottom: .4rem; }
-  .card dl { grid-template-columns: 1fr; }
+  .card dl, .log li { grid-template-columns: 1fr; }
+  .edits li { flex-wrap: wrap; }
+  .edits .sign { min-width: 0; }
+  .outcomes tr { display: flex; flex-wrap: wrap; gap: .1rem .8rem; }
+  .outcomes td[data-label] { display: block; }
+  .outcomes td[data-label]::before { content: none; }
   .find { padding: .9rem; }
   nav { gap: 0; margin-left: -.5rem; }
   nav a { padding: .3rem .5rem; font-size: .875rem; }

@@ -22,7 +22,7 @@ export const MARKER = ".email-security-site.json";
 
 /** Where the runs before are kept: a small file each. */
 const RUNS = "data/runs";
-const FOLDERS = ["assets", "data", RUNS, "tenants"];
+const FOLDERS = ["assets", "data", RUNS, "tenants", "rollouts"];
 const RUN_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.json$/;
 const STAGE_NAME = /^\.email-security-new-\w{6}$/;
 const MAX_MARKER_BYTES = 32 * 1024 * 1024;

@@ -64,7 +64,7 @@ function sectionMarkdown({ title, points, hidden }: ToldSection, room: number): 
       return "";
     },
   );
-  const more = left.length === 0 ? "" : `- … and ${hiddenText(left)}; \`--json\` holds all of them\n`;
+  const more = left.length === 0 ? "" : `- … and ${hiddenText(left)}; \`--format json\` shows all of them\n`;
   return `${text.trimEnd()}\n${more}`;
 }
 

@@ -31,7 +31,7 @@ export function statusText(status: FleetStatus, columns = 80, commands = new Rol
       say(2, head);
       for (const fact of facts) say(6, fact);
     }
-    if (hidden.length > 0) say(2, `and ${hiddenText(hidden)}; --json holds all of them`);
+    if (hidden.length > 0) say(2, `and ${hiddenText(hidden)}; --format json shows all of them`);
   }
   const advice = statusAdvice(status, commands);
   if (advice.length > 0) lines.push("", "What to do next:");

@@ -102,7 +102,7 @@ export function toldStatus(status: FleetStatus): ToldStatus {
   return {
     summary: [
       ...summaryOf(status),
-      ...(notes === 0 ? [] : [`Notes about the files, which --json tells: ${notes}.`]),
+      ...(notes === 0 ? [] : [`Notes about the files, which --format json shows: ${notes}.`]),
     ],
     sections: sections.filter(({ points }) => points.length > 0),
   };
@@ -361,7 +361,7 @@ function namesOf(names: readonly string[], most: number): string {
   return `${names
     .slice(0, most)
     .map((name) => excerpt(name))
-    .join(", ")}${more > 0 ? ` and ${more} more, which --json names` : ""}`;
+    .join(", ")}${more > 0 ? ` and ${more} more, which --format json names` : ""}`;
 }
 
 function lineOf({ file, line }: FleetLine): string {

@@ -4,6 +4,8 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
 import { checkBaseUrl, endpointPathHint } from "../../client/address";
 import { refuseOtherService } from "../../client/allowed-services";
+import { isSuccess } from "../../client/answer";
+import { classify } from "../../client/response-classification";
 import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 
@@ -165,24 +167,26 @@ async function lookAtAnswer(patient: Patient): Promise<Observation> {
         "A proxy, a sign-in page or another service stands at this address. Is EMAIL_SECURITY_BASE_URL the part before /api/v1?",
     );
   }
-  if (status >= 300 && status < 400) {
+  const code = isSuccess(status) ? undefined : classify({ status }).code;
+  if (code === "ERR_REDIRECT") {
     return fail(
       `it sends elsewhere (${status})`,
       endpointPathHint(addressOf(patient)) ??
         "Give the address that it sends to; a redirect is never followed.",
     );
   }
-  if (status === 404) {
+  if (code === "ERR_NOT_FOUND") {
     return fail(
       "there is no such service below this address (404)",
       endpointPathHint(addressOf(patient)) ??
         "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }
-  if (status === 429) return warn("it refuses requests for now (429)", "Wait a minute, and look again.");
-  if (status >= 500)
+  if (code === "ERR_RATE_LIMITED")
+    return warn(`it refuses requests for now (${status})`, "Wait a minute, and look again.");
+  if (code === "ERR_SERVER")
     return fail(`the service is in trouble (${status})`, "Try again; if it lasts, ask who runs it.");
-  return ok(status === 401 || status === 403 ? "it answers, and wants a key" : `it answers (${status})`);
+  return ok(code === "ERR_AUTH" ? "it answers, and wants a key" : `it answers (${status})`);
 }
 
 async function lookAtClock(patient: Patient): Promise<Observation> {

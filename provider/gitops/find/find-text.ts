@@ -130,7 +130,7 @@ function tellRows({ state, declared, there }: Found, members: readonly Member[],
     const makers = [...new Set(members.map(({ found }) => madeBy(found.there[at])))];
     const [only = ""] = makers;
     if (makers.length === 1) say(6, only);
-    else say(6, `made by different people or at different times; --json tells each`);
+    else say(6, `made by different people or at different times; --format json shows each`);
   }
 }
 
@@ -205,7 +205,7 @@ function tellUnread({ tenants, isComplete }: FindReport, say: Say): void {
     const names = namesOf([first, ...others].map(({ tenant }) => tenant));
     say(2, `${names}, ${WHERE[first.where]}: ${excerpt(first.message, 500)} [${first.code}]`);
   }
-  if (groups.length > UNREAD) say(2, `and ${groups.length - UNREAD} more reasons, which --json tells`);
+  if (groups.length > UNREAD) say(2, `and ${groups.length - UNREAD} more reasons, which --format json shows`);
 }
 
 const WHERE = { file: "its files", tenant: "the tenant", stack: "its stack" } as const;
@@ -242,7 +242,7 @@ function identityOf({ kind, wanted, how, key, state, declared, ended, there, sta
 function namesOf(tenants: readonly TenantFound[]): string {
   const names = tenants.slice(0, NAMED).map(({ name }) => excerpt(name));
   const more = tenants.length - names.length;
-  return `${names.join(", ")}${more > 0 ? ` and ${more} more, which --json names` : ""}`;
+  return `${names.join(", ")}${more > 0 ? ` and ${more} more, which --format json names` : ""}`;
 }
 
 function listWord(list: string): string {

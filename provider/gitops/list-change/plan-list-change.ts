@@ -186,7 +186,7 @@ class Planning implements PlannedChange {
       const where = section === undefined ? "in these files" : `on the ${listName(section)} list`;
       const way =
         "reviewed" in change
-          ? ["what stands at the tenant alone is taken in by `email-security drift --adopt` first"]
+          ? ["what stands at the tenant alone is taken in by `email-security drift --adopt added` first"]
           : [];
       this.refusals.push([`${name} is not ${where}`, ...other, ...above, ...excluded, ...way].join("; "));
       return undefined;

@@ -129,7 +129,7 @@ function worklist(items: readonly ReviewItem[]): Html | undefined {
     ],
     ROOM,
     (rest) =>
-      html`<li class="rest" style="order:${items.length}">… and ${number(rest)} more, which are not on this page: ${countsOf(items.slice(-rest))}. <code>--json</code> and <code>--csv</code> hold all of them.</li>`.toString(),
+      html`<li class="rest" style="order:${items.length}">… and ${number(rest)} more, which are not on this page: ${countsOf(items.slice(-rest))}. <code>--format json</code> and <code>--format csv</code> show all of them.</li>`.toString(),
   );
   return new Html(`${shown}</ul>`);
 }

@@ -30,7 +30,7 @@ export function undeclaredAllows(context: Context): ReviewItem[] {
     const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
     const wanted =
       there === undefined
-        ? "none of these files declares it. Take it into the files by `email-security drift --adopt` (`--dry-run` shows what that writes, and what the policy says of it), or remove it in the console."
+        ? "none of these files declares it. Take it into the files by `email-security drift --adopt added` (`--dry-run` shows what that writes, and what the policy says of it), or remove it in the console."
         : `the files declare it on the ${there.list} list (${lineText(there.place)}): \`email-security drift\` tells more.`;
     const evidence = `It stands at the tenant${madeText(row)}, and ${wanted}`;
     return [

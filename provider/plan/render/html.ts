@@ -41,7 +41,7 @@ ${htmlVerdict(report.mood, report.verdict, report.headline)}
 ${talliesHtml(report.tallies)}
 ${guardsHtml(report.guards)}
 ${loosened(report)}
-${changesHtml(report, "`--json` holds all of them")}
+${changesHtml(report, "`--format json` shows all of them")}
 ${asides(report)}
 </main>
 <footer>
@@ -352,7 +352,7 @@ function aside(
     [lines.map((words) => () => html`<li>${htmlWords(words)}</li>\n`.toString())],
     ASIDE_ROOM,
     (rest) =>
-      html`<li>… and ${hidden(rest)}, which are not on this page; \`--json\` holds all of them</li>`.toString(),
+      html`<li>… and ${hidden(rest)}, which are not on this page; \`--format json\` shows all of them</li>`.toString(),
   );
   return html`<details class="aside"${isOpen ? new Html(" open") : ""}><summary><h2>${title}</h2>${
     isOpen ? "" : html` <span class="n">${number(lines.length)}</span>`

@@ -15,15 +15,18 @@ export function parsePlan(text: string, from: string): Plan {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigurationError(`${quote(from, 300)} is no JSON, so no plan as --json writes it.`, {
-      cause,
-    });
+    throw new ConfigurationError(
+      `${quote(from, 300)} is no JSON, so no plan as \`plan --format json\` writes it.`,
+      {
+        cause,
+      },
+    );
   }
   const parsed = planSchema.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const at = issue?.path.map(String).join(".") ?? "";
   throw new ConfigurationError(
-    `${quote(from, 300)} is no plan of format ${PLAN_FORMAT} as --json writes it: ${quote(at)} ${issue?.message ?? ""}.`,
+    `${quote(from, 300)} is no plan of format ${PLAN_FORMAT} as \`plan --format json\` writes it: ${quote(at)} ${issue?.message ?? ""}.`,
   );
 }

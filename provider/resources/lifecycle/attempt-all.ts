@@ -1,12 +1,5 @@
-import {
-  AuthenticationError,
-  CircuitOpenError,
-  NetworkError,
-  PermitRefusedError,
-  RateLimitedError,
-  ServerError,
-  TimeoutError,
-} from "../../client";
+import { CircuitOpenError, ServiceError } from "../../client";
+import { SCOPES } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { TimeIsOverError } from "../../tenant";
 
@@ -18,9 +11,6 @@ export interface Failed<Item> {
 
 /** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
 const AT_A_TIME = 64;
-
-/** After so many failures in a row that are the service's and not the item's, the rest is not tried any more. */
-const GIVE_UP_AFTER = 10;
 
 /**
  * Does many things of a kind, each for itself: one that fails keeps no other from being done. Where it is the service
@@ -54,10 +44,10 @@ export class AttemptAll<Item> {
       this.#inARow = 0;
     } catch (error) {
       this.failed.push({ item, error });
-      if (!(error instanceof Error) || !isOfTheService(error)) return;
+      const limit = abandonsAfter(error);
+      if (limit === undefined) return;
       this.#inARow += 1;
-      const isForAll = FOR_ALL.some((kind) => error instanceof kind);
-      if (isForAll || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
+      if (this.#inARow >= limit) this.#givenUp ??= error as Error;
     }
   }
 }
@@ -69,10 +59,8 @@ export class NotTriedError extends EmailSecurityError {
   }
 }
 
-/** What would happen to all others too. */
-const FOR_ALL = [AuthenticationError, CircuitOpenError, PermitRefusedError, TimeIsOverError];
-
-function isOfTheService(error: Error): boolean {
-  const kinds = [...FOR_ALL, NetworkError, RateLimitedError, ServerError, TimeoutError];
-  return kinds.some((kind) => error instanceof kind);
+/** How many such failures in a row abandon the rest; undefined for a failure of the item. */
+function abandonsAfter(error: unknown): number | undefined {
+  if (error instanceof CircuitOpenError || error instanceof TimeIsOverError) return 1;
+  return error instanceof ServiceError ? SCOPES[error.scope].abandonsListAfter : undefined;
 }

@@ -1,5 +1,6 @@
 import { ServiceError } from "../../client";
-import { CIRCUIT_OPEN_MS } from "../../client/retry-policy";
+import { CircuitBreaker } from "../../client/circuit-breaker";
+import { SCOPES, scopeOfCode } from "../../client/response-classification";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../targets/target";
@@ -101,15 +102,14 @@ export class AddressHealth {
 
   /** Whether the address of a tenant is known to be down, so that asking fails at once. */
   isDown(target: Target): boolean {
-    const { downAtMs } = this.#of(target);
-    return downAtMs !== undefined && this.#options.now() - downAtMs < CIRCUIT_OPEN_MS;
+    return this.#of(target).breaker.state === "open";
   }
 
   async #attempt<T>(target: Target, attempt: (asking: Asking) => Promise<T>, isKnown: boolean): Promise<T> {
     const address = this.#of(target);
     // That a part of it answers, as one list of several, does not make one well that is known to be down.
     const answered = (): void => {
-      if (address.downAtMs === undefined) this.#witnessed(target, address);
+      if (address.breaker.state === "closed") this.#witnessed(target, address);
     };
     try {
       const found = await attempt({ isKnown, patience: "short", answered });
@@ -136,7 +136,7 @@ export class AddressHealth {
   async #look(address: Address): Promise<void> {
     const { trouble } = address;
     if (trouble === undefined) return;
-    const { look, now } = this.#options;
+    const { look } = this.#options;
     const enough = new AbortController();
     const looks = witnessesIn(address, trouble.target).map(async (witness) => {
       try {
@@ -151,14 +151,15 @@ export class AddressHealth {
     } catch (error) {
       const { errors } = error as AggregateError;
       // What kept the requests from being made says nothing of the address.
-      if (errors.some(isOfAddress)) address.downAtMs = now();
+      const failure: unknown = errors.find(isOfAddress);
+      if (failure instanceof Error) address.breaker.failed(failure);
     } finally {
       enough.abort(new Error("another tenant was answered"));
     }
   }
 
   #answered(target: Target, address: Address): void {
-    address.downAtMs = undefined;
+    address.breaker.close();
     address.trouble = undefined;
     this.#witnessed(target, address);
   }
@@ -170,16 +171,16 @@ export class AddressHealth {
 
   #refuseDown(target: Target): void {
     const address = this.#of(target);
-    const { trouble, downAtMs } = address;
-    if (trouble === undefined || downAtMs === undefined) return;
-    if (this.isDown(target)) throw new NotAskedError(trouble);
-    // It may have come back.
-    address.downAtMs = undefined;
+    const { trouble, breaker } = address;
+    if (trouble === undefined || breaker.state === "closed") return;
+    if (breaker.state === "open") throw new NotAskedError(trouble);
+    // It may have come back: the next tenant probes it for all.
+    breaker.close();
     address.witness = undefined;
   }
 
   #of(target: Target): Address {
-    const known = this.#addresses.get(target.baseUrl) ?? newAddress();
+    const known = this.#addresses.get(target.baseUrl) ?? newAddress(this.#options.now);
     this.#addresses.set(target.baseUrl, known);
     known.tenants.set(target.name, target);
     return known;
@@ -216,11 +217,11 @@ interface Address {
   witness: Target | undefined;
   /** The last failure that may be the address's, since somebody was answered. */
   trouble: Trouble | undefined;
-  /** When it was found to answer nobody. */
-  downAtMs: number | undefined;
+  /** Open once it was found to answer nobody. */
+  readonly breaker: CircuitBreaker;
 }
 
-function newAddress(): Address {
+function newAddress(now: () => number): Address {
   return {
     tenants: new Map(),
     asking: undefined,
@@ -228,7 +229,7 @@ function newAddress(): Address {
     looking: undefined,
     witness: undefined,
     trouble: undefined,
-    downAtMs: undefined,
+    breaker: new CircuitBreaker({ now, bursts: 1 }),
   };
 }
 
@@ -245,20 +246,11 @@ function witnessesIn({ tenants, witness }: Address, inTrouble: Target): readonly
   return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, WITNESSES);
 }
 
-/** The codes of what may be the address's: it can't be reached, says nothing in time, fails, or refuses everybody. */
-const OF_ADDRESS: ReadonlySet<string> = new Set([
-  "ERR_TIMEOUT",
-  "ERR_NETWORK",
-  "ERR_SERVER",
-  "ERR_CIRCUIT_OPEN",
-  "ERR_RATE_LIMITED",
-  "ERR_BROKEN_BODY",
-]);
-
 /** Whether a failure of one tenant may be that of all tenants of its address. */
 export function isOfAddress(error: unknown): boolean {
   if (!(error instanceof EmailSecurityError)) return false;
-  return OF_ADDRESS.has(error.code) || (error instanceof ServiceError && error.isTransient);
+  const scope = error instanceof ServiceError ? error.scope : scopeOfCode(error.code);
+  return scope !== undefined && SCOPES[scope].isSharedByAddress === true;
 }
 
 /** Whether a failure is an answer of a service that works: a refusal of this tenant alone, say. */

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { SettingsClient } from "../../client";
 import { checkProxies } from "../../client/address";
 import type { Permits } from "../../client/permits";
-import { realTime } from "../../client/time";
+import { abortableTime } from "../../client/time";
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
 import { NO_STACK, readTimeoutMs } from "../../resources/configuration";
 import { readKey } from "../targets/read-key";
@@ -45,7 +44,7 @@ export async function withTargetClient<T>(
     retryForMs: asking.patience === "whole" ? undefined : timeoutMs,
     permits: permits(target, () => !ended.aborted),
     signal: ended,
-    time: { ...realTime, sleep: (ms) => sleep(ms, undefined, { signal: ended }) },
+    time: abortableTime(ended),
   };
   const client = new SettingsClient(options);
   try {

@@ -32,15 +32,16 @@ export function whatWords({
   return lists.length === 0 ? valueWords(value) : say`${list} ${valueWords(value)}`;
 }
 
-/**
- * Changes of tenants, a line each: the most dangerous first, of these those of the most tenants. Those that several have are told once.
- *
- * @param line what is told of one, without who has it.
- */
-export function sharedLines<Of extends ChangedLists>(
+/** A change, and the tenants that have it. */
+export interface SharedChange<Of> {
+  readonly change: Of;
+  readonly names: readonly string[];
+}
+
+/** Each change of tenants once: the most dangerous first, of these those of the most tenants. */
+export function sharedChanges<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
-  line: (change: Of) => ToldLine,
-): readonly ToldLine[] {
+): readonly SharedChange<Of>[] {
   const shared = new Map<string, { readonly change: Of; readonly names: string[] }>();
   for (const { name, changes } of tenants) {
     for (const change of changes) {
@@ -50,17 +51,27 @@ export function sharedLines<Of extends ChangedLists>(
       known.names.push(name);
     }
   }
-  return [...shared.values()]
-    .sort(
-      (one, other) =>
-        dangerRank(changeTransition(one.change)) - dangerRank(changeTransition(other.change)) ||
-        other.names.length - one.names.length,
-    )
-    .map(({ change, names }) => {
-      const { words, ...rest } = line(change);
-      return {
-        ...rest,
-        words: say`${words} in ${names.length > 1 && names.length === tenants.length ? `all ${number(names.length)}` : namesWords(names)}`,
-      };
-    });
+  return [...shared.values()].sort(
+    (one, other) =>
+      dangerRank(changeTransition(one.change)) - dangerRank(changeTransition(other.change)) ||
+      other.names.length - one.names.length,
+  );
+}
+
+/**
+ * The same, a line each.
+ *
+ * @param line what is told of one, without who has it.
+ */
+export function sharedLines<Of extends ChangedLists>(
+  tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
+  line: (change: Of) => ToldLine,
+): readonly ToldLine[] {
+  return sharedChanges(tenants).map(({ change, names }) => {
+    const { words, ...rest } = line(change);
+    return {
+      ...rest,
+      words: say`${words} in ${names.length > 1 && names.length === tenants.length ? `all ${number(names.length)}` : namesWords(names)}`,
+    };
+  });
 }

@@ -60,7 +60,8 @@ const HAPPENED: Readonly<Record<string, string>> = {
   "tenant-skipped": "skipped",
 };
 
-function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine {
+/** What happened, and when. */
+export function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine {
   const words: Words[] = [
     ...(wave === undefined ? [] : [say`wave ${given(wave)}:`]),
     ...(tenant === undefined ? [] : [[given(tenant)]]),
@@ -71,7 +72,8 @@ function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine 
   return { mark: at.slice(0, 16).replace("T", " "), words: join(words, " ") };
 }
 
-function changeLine(change: KeptChange): ToldLine {
+/** A change, with what is known of its reasons. */
+export function changeLine(change: KeptChange): ToldLine {
   const { sign, before, after, ticket, owner, approvedBy, expires, why, accepted } = change;
   const facts: readonly Words[] = [
     ...said("ticket", ticket),

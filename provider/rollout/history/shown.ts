@@ -1,41 +1,71 @@
 import type { Plan } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Journal } from "../journal/journal";
+import type { JournalReader } from "../journal/journal-reader";
 import { parsed } from "../journal/stored-values";
 import { keptChange } from "../pruning/prune-rollout";
+import { reportedTransition } from "../report/change-danger";
 import { iso } from "../report/report-of";
 import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport } from "../report/rollout-report";
-import { type Happened, SHOWN_FORMAT, type ShownRollout, type ShownTenant } from "./history-schema";
+import type { RolloutReport, TenantChange } from "../report/rollout-report";
+import {
+  type Happened,
+  type KeptChange,
+  SHOWN_FORMAT,
+  type ShownRollout,
+  type ShownTenant,
+} from "./history-schema";
 
-/** @throws {JournalError} when a plan can't be read. */
-export async function shownRollout(journal: Journal, report: RolloutReport): Promise<ShownRollout> {
+/**
+ * @param isWhole whether the plans are read. Without them, changes are as the report has them: the first of each tenant, and no ticket
+ * or comment. Default: true.
+ * @throws {JournalError} when a plan can't be read.
+ */
+export async function shownRollout(
+  journal: JournalReader,
+  report: RolloutReport,
+  isWhole = true,
+): Promise<ShownRollout> {
   const { id } = report;
+  const reported = new Map(report.tenants.map(({ name, changes }) => [name, changes]));
   const { spec } = await journal.record(id);
   const { project, today, origin, prunedAtMs } = spec;
   const tenants: ShownTenant[] = [];
   for (const { name, target, digest } of await journal.tenants(id)) {
-    const plan = await journal.plan(id, name);
-    const { changes = [] } = plan === undefined ? {} : parsed<Partial<Plan>>(plan);
-    tenants.push({ name, settings: target.settings, digest, changes: changes.map(keptChange) });
+    const first = reported.get(name) ?? [];
+    const changes =
+      isWhole && first.length > 0 ? await plannedChanges(journal, id, name) : first.map(reportedChange);
+    tenants.push({ name, settings: target.settings, digest, changes });
   }
   return {
     ...{ format: SHOWN_FORMAT, report, project, today },
     ...withoutUndefined({ origin, prunedAt: prunedAtMs === undefined ? undefined : iso(prunedAtMs) }),
-    happened: await happenedIn(journal, id),
+    happened: (await journal.milestones(id)).map(happened),
     tenants,
   };
 }
 
-async function happenedIn(journal: Journal, id: string): Promise<readonly Happened[]> {
-  const found: Happened[] = [];
-  for (let seq = 0; ; ) {
-    const events = await journal.eventsSince(id, seq);
-    const told = events.filter(({ kind }) => !kind.startsWith("tenant-") || kind === "tenant-skipped");
-    found.push(...told.map(happened));
-    seq = events.at(-1)?.seq ?? seq;
-    if (events.length < 1_000) return found;
-  }
+function standingOn(list: string | undefined): KeptChange["before"] {
+  if (list === undefined) return undefined;
+  return list === "allow" || list === "deny" ? { list } : {};
+}
+
+async function plannedChanges(
+  journal: JournalReader,
+  id: string,
+  name: string,
+): Promise<readonly KeptChange[]> {
+  const plan = await journal.plan(id, name);
+  const { changes = [] } = plan === undefined ? {} : parsed<Partial<Plan>>(plan);
+  return changes.map(keptChange);
+}
+
+/** A change as far as a report has it. */
+function reportedChange({ sign, kind, list, value }: TenantChange): KeptChange {
+  const { from, to } = reportedTransition(withoutUndefined({ sign, kind, list }));
+  return {
+    ...{ sign, kind, key: value, value },
+    ...withoutUndefined({ before: standingOn(from), after: standingOn(to) }),
+  };
 }
 
 function happened(event: RolloutEvent): Happened {

@@ -146,12 +146,17 @@ export class JournalReader {
       "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
       [id, seq],
     );
-    return rows.map((row) => ({
-      seq: Number(row["seq"]),
-      at: new Date(Number(row["at"])).toISOString(),
-      rollout: id,
-      ...parsed<RolloutHappening>(row["happening"]),
-    }));
+    return rows.map((row) => asEvent(row, id));
+  }
+
+  /** What happened to a rollout and its waves, and who was skipped; without the tenants' other steps. */
+  async milestones(id: string): Promise<readonly RolloutEvent[]> {
+    const rows = await this.database.query(
+      `SELECT seq, at, happening FROM rollout_events WHERE rollout = $1
+       AND (happening NOT LIKE '{"kind":"tenant-%' OR happening LIKE '{"kind":"tenant-skipped"%') ORDER BY seq`,
+      [id],
+    );
+    return rows.map((row) => asEvent(row, id));
   }
 
   /**
@@ -217,6 +222,15 @@ export async function recordOf(database: Queryable, id: string): Promise<Rollout
   const [row] = await database.query("SELECT * FROM rollouts WHERE id = $1", [id]);
   if (row !== undefined) return asRecord(row);
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
+}
+
+function asEvent(row: Row, rollout: string): RolloutEvent {
+  return {
+    seq: Number(row["seq"]),
+    at: new Date(Number(row["at"])).toISOString(),
+    rollout,
+    ...parsed<RolloutHappening>(row["happening"]),
+  };
 }
 
 function asRecord(row: Row): RolloutRecord {

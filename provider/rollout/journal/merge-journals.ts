@@ -1,7 +1,6 @@
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Reached, StackReach } from "./reached";
 import { compareRollouts, type RolloutOrder } from "./rollout-order";
-import type { RolloutsTold } from "./rollouts-told";
 
 /** Merges the progress of stacks in several journals, such as one per region. */
 export function mergeReached(journals: readonly Reached[]): Reached {
@@ -44,23 +43,6 @@ function latest<One extends { readonly order: RolloutOrder }>(
     .filter((one) => one !== undefined)
     .sort((one, other) => compareRollouts(other.order, one.order))
     .at(0);
-}
-
-/** Merges the history of rollouts in several journals, newest first. */
-export function mergeRolloutsTold(journals: readonly RolloutsTold[]): RolloutsTold {
-  const rows = journals.flatMap(({ stacks }) => [...stacks]);
-  return {
-    rollouts: journals
-      .flatMap(({ rollouts }) => rollouts)
-      .sort((one, other) => other.startedAtMs - one.startedAtMs),
-    stacks: new Map(
-      [...Map.groupBy(rows, ([stack]) => stack)].map(([stack, same]) => [
-        stack,
-        same.flatMap(([, told]) => told).sort((one, other) => other.atMs - one.atMs),
-      ]),
-    ),
-    older: sum(journals.map(({ older }) => older)),
-  };
 }
 
 function sum(numbers: readonly number[]): number {

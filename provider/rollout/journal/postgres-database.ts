@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Pool, type PoolClient } from "pg";
+import { delayMs } from "../../client/retry-policy";
 import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
 import { DatabaseError } from "./database-error";
 import { Patience } from "./patience";
@@ -22,8 +23,8 @@ const CONNECTIONS = 8;
 const MARKS = "committed";
 /** How long a mark is kept, in milliseconds: longer than anybody waits for a server. */
 const MARK_KEPT_MS = 3_600_000;
-/** The waits before trying again, in milliseconds, the last one as often as needed. */
-const PAUSES_MS = [50, 100, 250, 500, 1_000, 2_000];
+/** The backoff before a retry, in milliseconds, at first and at most. */
+const BACKOFF = { baseMs: 50, maxMs: 2_000 };
 
 /** How often to see whether somebody is in a hurry, in milliseconds. */
 const LOOK_MS = 250;
@@ -219,7 +220,7 @@ class PostgresDatabase implements Database {
   /** Does what may be done again until it works, as long as patience lasts. */
   async #patiently<T>(attempt: () => Promise<T>, mayBeAgain: (error: unknown) => boolean): Promise<T> {
     const since = performance.now();
-    for (let tries = 0; ; tries++) {
+    for (let failures = 1; ; failures++) {
       if (this.#closed) throw new DatabaseError(`${this.#place.name} was closed before this.`);
       try {
         return await this.#unlessHurried(attempt(), since);
@@ -227,7 +228,7 @@ class PostgresDatabase implements Database {
         const isOurs = error instanceof DatabaseError;
         if (!isOurs || !mayBeAgain(error) || this.#patience.isOver(since, this.#patienceMs)) throw error;
         // Not all at once, who have lost the same server.
-        await sleep((PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)] ?? 0) * (0.5 + Math.random() / 2));
+        await sleep(delayMs(failures, Math.random(), BACKOFF));
       }
     }
   }

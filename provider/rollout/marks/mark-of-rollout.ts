@@ -34,7 +34,7 @@ export async function markOfRollout(
     unseen: waves.flatMap((wave, index) =>
       unseenIn(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
     ),
-    ...withoutUndefined({ takenBack, seq: record.seq }),
+    ...withoutUndefined({ takenBack, task: spec.task, seq: record.seq }),
   };
 }
 

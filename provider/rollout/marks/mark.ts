@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { TASKS, type Task } from "../tasks/task";
 import type { UnseenTenant } from "../wave";
 
 /** The version of the format of a mark. */
@@ -30,6 +31,8 @@ export interface Mark {
   readonly pending: readonly string[];
   /** The stacks that it changed, and whose change nobody has looked at as their wave asks for; `name` is the stack's. */
   readonly unseen: readonly UnseenTenant[];
+  /** The task of an unattended rollout. Absent: the rollout brings what the files say. */
+  readonly task?: Task;
   /** What this rollout took back, and is not to come again unasked. */
   readonly takenBack?: TakenBack;
 }
@@ -52,6 +55,7 @@ const schema = z.object({
   at: z.string(),
   pending: z.array(z.string()),
   unseen: z.array(z.object({ name: z.string(), sinceMs: z.number() })),
+  task: z.enum(TASKS).optional(),
   takenBack: z.object({ rollout: z.string(), changes: z.array(z.string()) }).optional(),
 });
 
@@ -69,8 +73,8 @@ export function keptMark(mark: Mark): unknown {
 export function readMark(rollout: string, kept: unknown): Mark | UnreadableMark {
   const parsed = schema.safeParse(kept);
   if (!parsed.success) return { rollout, state: "unreadable" };
-  const { format: _format, takenBack, seq, ...mark } = parsed.data;
-  return { ...mark, ...withoutUndefined({ takenBack, seq }) };
+  const { format: _format, takenBack, task, seq, ...mark } = parsed.data;
+  return { ...mark, ...withoutUndefined({ takenBack, task, seq }) };
 }
 
 /** A mark of which only the name is known. */

@@ -4,7 +4,8 @@ import { quote } from "../../settings/text";
 import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
-import type { RolloutRecord } from "../journal/rollout-record";
+import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
+import type { Task } from "../tasks/task";
 import { signaturesIn } from "./change-signature";
 import { isSpent, type Mark, type TakenBack, type UnreadableMark } from "./mark";
 import { markOfRollout, namesOf, wasLookedAt } from "./mark-of-rollout";
@@ -53,13 +54,13 @@ export class RolloutMarks implements Disposable {
     this.#commands = commands;
   }
 
-  /** What the marks say of a project's stacks now. */
-  async look(project: string): Promise<Minded> {
+  /** What the marks say of a project's stacks now to a rollout that brings what the files say, or to one of a task. */
+  async look(project: string, task?: Task): Promise<Minded> {
     const marks = (await this.#readable()).filter((mark) => mark.project === project);
     const newest = new Map<string, UnseenChange>();
-    for (const { name, ...change } of marks.flatMap(({ seq, unseen }) =>
-      unseen.map((one) => ({ ...one, seq })),
-    )) {
+    for (const { name, ...change } of marks
+      .filter((mark) => bringsAgain(task, mark))
+      .flatMap(({ seq, unseen }) => unseen.map((one) => ({ ...one, seq })))) {
       const known = newest.get(name);
       if (known === undefined || isNewer(change, known)) newest.set(name, change);
     }
@@ -238,8 +239,9 @@ export class RolloutMarks implements Disposable {
     }
     if (spec.rollsBack !== undefined) return;
     const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
-    for (const { rollout, project, unseen } of all.filter(isReadable)) {
-      if (project !== spec.project) continue;
+    for (const mark of all.filter(isReadable)) {
+      const { rollout, project, unseen } = mark;
+      if (project !== spec.project || !bringsAgain(spec.task, mark)) continue;
       const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
       const news = unseen.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
       if (news.length === 0) continue;
@@ -277,7 +279,7 @@ export class RolloutMarks implements Disposable {
     return now.state === "closed" ? now : mark;
   }
 
-  /** What a rollout changed itself, or has looked at, is no more what others left. */
+  /** A change that a rollout made itself, or that a person looked at in it, is not unseen in other marks any longer. */
   async #clearSeen(id: string): Promise<void> {
     const { spec } = await this.#journal.record(id);
     const waves = await this.#journal.waves(id);
@@ -291,7 +293,7 @@ export class RolloutMarks implements Disposable {
       }),
     );
     for (const mark of await this.#readable(id)) {
-      if (mark.project !== spec.project) continue;
+      if (mark.project !== spec.project || !bringsAgain(spec.task, mark)) continue;
       const unseen = mark.unseen.filter(({ name }) => !seen.has(name));
       if (unseen.length < mark.unseen.length) await this.#put({ ...mark, unseen });
     }
@@ -314,6 +316,14 @@ export class RolloutMarks implements Disposable {
       await this.#put({ ...mark, takenBack: { ...takenBack, changes } });
     }
   }
+}
+
+/**
+ * Whether a rollout can bring to further tenants what another one left unseen. A rollout of the files brings all of it. One of a task
+ * brings no change of the files: only what an earlier run of the same task left.
+ */
+function bringsAgain(task: RolloutSpec["task"], mark: Pick<Mark, "task">): boolean {
+  return task === undefined || task === mark.task;
 }
 
 /** When a stack was changed, and the sequence number of the rollout that says so. */

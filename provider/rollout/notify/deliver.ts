@@ -1,84 +1,78 @@
 import { createHmac } from "node:crypto";
-import { defaultDispatcher } from "../../client/address";
+import { loadDispatcher } from "../../client/address";
+import { isSuccess } from "../../client/answer";
+import { errorCode, observeFailure } from "../../client/connection-failure";
+import { exchange } from "../../client/exchange";
+import { Pacer } from "../../client/pacer";
+import { classify, type Observation } from "../../client/response-classification";
+import { failureFrom } from "../../client/service-failure";
+import { abortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
 
 /** How a notice is sent. */
 export interface DeliverOptions {
   /** Ends it, and what it waits for. */
   readonly signal: AbortSignal;
-  /** How long the first wait before another attempt is, in milliseconds; each is twice as long. Default: 500. */
-  readonly retryMs?: number;
   /** The limit of one attempt, in milliseconds. Default: 5,000. */
   readonly attemptMs?: number;
+  /** Default: the process's own. */
+  readonly time?: Time;
 }
 
-const ATTEMPTS = 5;
-
-/** What another attempt may mend, silence as well: to be told twice, with one id, is better than not at all. */
-const AGAIN = [
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ENETDOWN",
-  "ENETUNREACH",
-  "EHOSTDOWN",
-  "EHOSTUNREACH",
-  "EPIPE",
-  "ETIMEDOUT",
-  "UND_ERR_SOCKET",
-  "UND_ERR_CONNECT_TIMEOUT",
-  "UND_ERR_HEADERS_TIMEOUT",
-];
+/** A receiver that restarts takes longer than a service behind a load balancer. */
+const RETRIES = { maxTries: 5, baseDelayMs: 500 };
 
 /**
- * Sends a body, again where the receiver is not reached, is busy or fails. A webhook that has a secret is signed as
- * Standard Webhooks says: `webhook-id`, `webhook-timestamp`, `webhook-signature`. No redirect is followed.
+ * Sends a body, and retries by the client's policy. A webhook that has a secret is signed as Standard Webhooks says:
+ * `webhook-id`, `webhook-timestamp`, `webhook-signature`. No redirect is followed.
  *
- * @param id the same for every attempt, so that a receiver knows what it has already.
- * @returns undefined when it was taken; else why not, a sentence that names no address.
+ * @param id the same for every attempt, so that a receiver can drop a repeated one.
+ * @returns undefined when the receiver took it; else the reason, a sentence without the address.
  */
 export async function deliver(
   { url, name, secret }: Receiver,
   id: string,
   body: string,
-  { signal, retryMs = 500, attemptMs = 5_000 }: DeliverOptions,
+  { signal, attemptMs = 5_000, time = abortableTime(signal) }: DeliverOptions,
 ): Promise<string | undefined> {
-  const undici = await import("undici");
-  const dispatcher = defaultDispatcher(url.href, undici).compose(
-    undici.interceptors.retry({
-      methods: ["POST"],
-      maxRetries: ATTEMPTS - 1,
-      minTimeout: retryMs,
-      maxTimeout: 8 * retryMs,
-      statusCodes: [408, 429, 500, 502, 503, 504],
-      errorCodes: AGAIN,
-    }),
-  );
-  try {
-    const { statusCode, body: answer } = await undici.request(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "pulumi-email-security",
-        "webhook-id": id,
-        ...signed(id, body, secret),
-      },
-      body,
-      signal,
-      headersTimeout: attemptMs,
-      bodyTimeout: attemptMs,
-      dispatcher,
+  const dispatcher = await loadDispatcher(url.href);
+  // The path is a secret too.
+  const request = { method: "POST", path: "" };
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": "pulumi-email-security",
+    "webhook-id": id,
+    ...signed(id, body, secret),
+  };
+  const options = {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method: "POST",
+    headers,
+    body,
+  } as const;
+  let problem = "";
+  const failed = (observation: Observation, reason: string): Error => {
+    problem = `${name} ${reason}`;
+    // To notify twice, with one id, is better than not at all.
+    const found = { ...classify(observation), outcomeUnknown: false };
+    return failureFrom(found, problem, { request });
+  };
+  const attempt = async (): Promise<void> => {
+    signal.throwIfAborted();
+    const bounds = { timeoutMs: attemptMs, maxBytes: 65_536, signal };
+    const received = await exchange(dispatcher, options, bounds).catch((error: unknown) => {
+      throw failed(observeFailure(error), `was not reached (${errorCode(error) || "no answer"})`);
     });
-    await answer.dump({ limit: 65_536 });
-    return statusCode >= 200 && statusCode < 300 ? undefined : `${name} answered ${statusCode}`;
-  } catch (error) {
-    if (signal.aborted) return `${name} took too long`;
-    const { statusCode, code } = error as { readonly statusCode?: number; readonly code?: string };
-    // Its words may hold the address, and with it the secret.
-    return statusCode === undefined
-      ? `${name} was not reached (${code ?? "no connection"})`
-      : `${name} answered ${statusCode}`;
+    const { status } = received;
+    if (!isSuccess(status)) throw failed(received, `answered ${status}`);
+  };
+  try {
+    const pacer = new Pacer({ time, retries: true, timeoutMs: attemptMs, ...RETRIES });
+    await pacer.send({ request, what: name, kind: "write" }, attempt);
+    return undefined;
+  } catch {
+    return signal.aborted ? `${name} took too long` : problem;
   } finally {
     await dispatcher.destroy().catch(() => {});
   }

@@ -7,15 +7,12 @@ import type { Receiver } from "./receivers";
 /** Tells receivers, in the order of notices to each. What fails is told at the end, and fails nothing else. */
 export class Notifier {
   readonly #receivers: readonly Receiver[];
-  readonly #retryMs: number | undefined;
   readonly #ending = new AbortController();
   readonly #problems = new Set<string>();
   readonly #queues = new Map<Receiver, Promise<void>>();
 
-  /** @param retryMs as of {@link deliver}. */
-  constructor(receivers: readonly Receiver[], retryMs?: number) {
+  constructor(receivers: readonly Receiver[]) {
     this.#receivers = receivers;
-    this.#retryMs = retryMs;
   }
 
   /** Whether anybody is to be told of this. */
@@ -61,10 +58,7 @@ export class Notifier {
     const problem = await made
       .then(async ({ changes, ...notice }) => {
         const whole = receiver.changes && changes !== undefined ? { ...notice, changes } : notice;
-        return await deliver(receiver, id, bodyFor(receiver.name, whole), {
-          signal: this.#ending.signal,
-          ...(this.#retryMs === undefined ? {} : { retryMs: this.#retryMs }),
-        });
+        return await deliver(receiver, id, bodyFor(receiver.name, whole), { signal: this.#ending.signal });
       })
       .catch((error: unknown) => `${receiver.name} (${error instanceof Error ? error.name : "an error"})`);
     if (problem !== undefined) this.#problems.add(problem);

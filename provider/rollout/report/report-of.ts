@@ -1,6 +1,8 @@
+import { needsNewRollout } from "../advice";
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
+import type { JournalReader } from "../journal/journal-reader";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { NO_COUNTS } from "../journal/rollout-view";
 import { standingSkips } from "../journal/skips";
@@ -29,13 +31,45 @@ export async function reportOf(
   isHeld: boolean,
   commands: RolloutCommands,
 ): Promise<RolloutReport> {
+  const { record, tenants, report } = await recorded(journal, id, isHeld);
+  return {
+    ...report,
+    advice: [
+      ...(await adviceOn(journal, record, isHeld, commands)),
+      ...(await adviceOnSkipping(journal, record, tenants, commands)),
+      ...adviceOnAbandoning(record, tenants, commands),
+    ],
+  };
+}
+
+/**
+ * The same without what to do next, which takes a look at the other rollouts too.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
+ */
+export async function pastReport(
+  journal: JournalReader,
+  id: string,
+  isHeld: boolean,
+): Promise<RolloutReport> {
+  return (await recorded(journal, id, isHeld)).report;
+}
+
+interface RecordedRollout {
+  readonly record: RolloutRecord;
+  readonly tenants: readonly TenantRecord[];
+  /** Its report, without advice. */
+  readonly report: RolloutReport;
+}
+
+async function recorded(journal: JournalReader, id: string, isHeld: boolean): Promise<RecordedRollout> {
   const record = await journal.record(id);
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countsOf(tenants);
   const rolledBackBy = await wholeRollbackOf(journal, record);
   const since = state === "waiting" ? await waitingSince(journal.database, id) : undefined;
-  return {
+  const report: RolloutReport = {
     format: REPORT_FORMAT,
     id,
     source: spec.source,
@@ -43,10 +77,7 @@ export async function reportOf(
     isHeld,
     ...(reason === undefined ? {} : { reason }),
     ...(since === undefined ? {} : { waitingSince: iso(since) }),
-    advice: [
-      ...(await adviceOn(journal, record, isHeld, commands)),
-      ...(await adviceOnSkipping(journal, record, tenants, commands)),
-    ],
+    advice: [],
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -87,6 +118,7 @@ export async function reportOf(
     }),
     tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "")),
   };
+  return { record, tenants, report };
 }
 
 /** A tenant that is skipped, as reports have it. */
@@ -225,6 +257,17 @@ async function adviceOnSkipping(
       command: commands.endSkip(names, spec.source),
     },
   ];
+}
+
+/** A stopped rollout is in the way of a new one, which some failures need. */
+function adviceOnAbandoning(
+  { id, state }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+  commands: RolloutCommands,
+): readonly Advice[] {
+  if (state !== "stopped" || !tenants.some(({ error }) => error !== undefined && needsNewRollout(error)))
+    return [];
+  return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.stop(id) }];
 }
 
 /** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */

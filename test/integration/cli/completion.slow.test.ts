@@ -63,7 +63,7 @@ const LINES: [typed: string, whole: string][] = [
   ["email-security plan --max", "email-security plan --max-pages"],
   ["email-security lint --format js", "email-security lint --format json"],
   ["email-security lint settings/ac", "email-security lint settings/acme.yaml"],
-  ["email-security csv export --out sett", "email-security csv export --out settings/"],
+  ["email-security csv export --output sett", "email-security csv export --output settings/"],
 ];
 
 describe.skipIf(!has("script") || !has("bash"))("bash", () => {

@@ -106,7 +106,7 @@ it.each([
     args: ["find", domain("e"), mailbox("h"), domain("d"), "--file", "settings/acme.yaml"],
     shows: mailbox("h"),
   },
-  { args: ["find", domain("x"), "--files-only", "--file", "settings/acme.yaml"], shows: domain("x") },
+  { args: ["find", domain("x"), "--offline", "--file", "settings/acme.yaml"], shows: domain("x") },
   { args: ["review", "settings/acme.yaml"], shows: mailbox("h") },
   { args: ["why", domain("x"), "settings/acme.yaml"], shows: domain("x") },
   { args: ["fleet", "status"], shows: domain("f") },

@@ -10,7 +10,7 @@ const run = promisify(execFile);
 /** Runs `find -` behind what a shell writes into its standard input. */
 async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
   using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
-  const command = `(${writer}) | "$NODE" "$COMMAND" find - --files-only || true`;
+  const command = `(${writer}) | "$NODE" "$COMMAND" find - --offline || true`;
   const env = { ...runEnvironment(), NODE: process.execPath, COMMAND };
   return await run("sh", ["-c", command], { cwd: folder.path, env });
 }

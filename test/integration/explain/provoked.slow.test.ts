@@ -304,7 +304,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_EXPORT_OPTION: () => told("export"),
   ERR_PLAN_MOVED: async () => {
     write("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
-    await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--json", "plan.json");
+    await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--output", "plan.json");
     write("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
     return await told("apply", "--from-preview", "preview.json", "--plan", "plan.json");
   },

@@ -1,36 +1,37 @@
 import fc from "fast-check";
+import {
+  type BodyProblem,
+  classify,
+  type Observation,
+  type ResponseClass,
+} from "../../../provider/client/response-classification";
+import { handlingOf } from "../../../provider/client/retry-policy";
 import type { Told } from "../../support/faulty-proxy";
 import { matrix, SEED } from "../../support/scale";
 import table from "./faults.json";
 
 /** What is promised of a request that fails: */
-export type Promised =
-  /** it is tried again, a few times; */
-  | "again"
-  /** it is tried again after a pause of the whole tenant; */
+type Promised =
+  /** it is retried, a few times; */
+  | "retry"
+  /** it is retried after a pause of the whole tenant; */
   | "wait"
   /** it is never repeated blindly: the list is read, what is there is taken as done, and what is not is sent again; */
-  | "look"
+  | "outcome check"
   /** it fails at once. */
   | "fail";
 
 /** One row of the table of faults. */
-export interface FaultRow {
+interface FaultRow {
   readonly name: string;
   /** What the client is told in place of an answer … */
   readonly told?: Told;
-  /** … and whether the service has done before what it was asked. */
+  /** … and what is wrong with its body, where it is a success. */
+  readonly body?: BodyProblem;
+  /** Whether the service has done before what it was asked. */
   readonly moments?: readonly Moment[];
   /** For what happens before there is a request: how connections are met. */
   readonly door?: "refused" | "untrusted";
-  /** What is promised for a GET, … */
-  readonly read: Promised;
-  /** … for a PATCH or a DELETE, … */
-  readonly change: Promised;
-  /** … and for a POST. */
-  readonly add: Promised;
-  /** The code of the error in which it ends when it does not cease. */
-  readonly code: string;
 }
 
 export type Moment = "before" | "after";
@@ -39,7 +40,17 @@ export type Moment = "before" | "after";
 export const TRIES = ["first", "second", "every"] as const;
 export type Tries = (typeof TRIES)[number];
 
-export const FAULTS = table as readonly FaultRow[];
+export const FAULTS: readonly Fault[] = (table as readonly FaultRow[]).map((row) => {
+  const found = classify(observationOf(row));
+  return { ...row, found, code: found.code };
+});
+
+export interface Fault extends FaultRow {
+  /** What the client makes of it. */
+  readonly found: ResponseClass;
+  /** The code of the error in which it ends when it does not cease. */
+  readonly code: string;
+}
 
 /** One endpoint, as the proxy tells its requests. */
 export interface Endpoint {
@@ -48,7 +59,7 @@ export interface Endpoint {
 }
 
 export interface Case<E extends Endpoint> {
-  readonly fault: FaultRow;
+  readonly fault: Fault;
   /** Undefined where the connection fails: no request is there that could be done before or after. */
   readonly moment: Moment | undefined;
   readonly endpoint: E;
@@ -89,39 +100,26 @@ export function promiseOf({ fault, moment, endpoint, tries }: Case<Endpoint>): "
   const hasStatus = fault.told === "half" || fault.told === "trickle";
   if (endpoint.method === "DELETE" && moment === "after" && hasStatus) return "recovers";
   // What the service did although it never says so is found by looking.
-  return promised === "look" && moment === "after" ? "recovers" : "fails";
+  return promised === "outcome check" && moment === "after" ? "recovers" : "fails";
 }
 
-export function promisedFor({ read, change, add }: FaultRow, { method }: Endpoint): Promised {
-  if (method === "GET") return read;
-  return method === "POST" ? add : change;
+function promisedFor({ found }: Fault, { method }: Endpoint): Promised {
+  const handling = handlingOf(found, method);
+  const isPause = found.scope === "rate limit" || found.retryAfterMs !== undefined;
+  return handling === "retry" && isPause ? "wait" : handling;
 }
 
-const WORDS: Readonly<Record<Promised, string>> = {
-  again: "tried again",
-  wait: "all wait, then again",
-  look: "looked up",
-  fail: "fails",
-};
-
-/** The table as docs/explanation/retries.md shows it. */
-export function asMarkdown(): string {
-  const rows = FAULTS.map(({ name, read, change, add, code }) => [
-    name,
-    WORDS[read],
-    WORDS[change],
-    WORDS[add],
-    `\`${code}\``,
-  ]);
-  return [
-    "| what happens | a reading | a change, or the removal of an entry | an addition, or the exclusion of a VIP | where it goes on |",
-    "|---|---|---|---|---|",
-    ...rows.map((cells) => `| ${cells.join(" | ")} |`),
-  ].join("\n");
+function observationOf({ told, body, door }: FaultRow): Observation {
+  if (body !== undefined) return { body };
+  if (door !== undefined)
+    return { failure: door === "refused" ? "ECONNREFUSED" : "SELF_SIGNED_CERT_IN_CHAIN" };
+  if (told === "half") return { body: "truncated" };
+  if (told === "silence" || told === "trickle") return { failure: "timeout" };
+  return typeof told === "object" ? { status: 200, ...told } : { failure: "ECONNRESET" };
 }
 
-/** How a failure that goes on is told: by its code, or, where several requests in a row fail so, by the circuit's. */
-export function toldAs({ code }: FaultRow): RegExp {
+/** How a failure that goes on is told: by its code, or, where several requests in a row fail so, by the circuit breaker's. */
+export function toldAs({ code }: Fault): RegExp {
   return new RegExp(`\\b(${code}|ERR_CIRCUIT_OPEN)\\b`);
 }
 

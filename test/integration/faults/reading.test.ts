@@ -1,17 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SettingsClient } from "../../../provider/client";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { makeCertificate } from "../client/certificate";
-import { asMarkdown, chosen, promiseOf } from "./faults";
+import { chosen, promiseOf } from "./faults";
 import { askTwice, type KnownIds, READING } from "./reading";
-
-test("the docs' table of failures is the one that is tested here", async () => {
-  expect(await readFile("docs/explanation/retries.md", "utf8")).toContain(
-    `<!-- faults:start -->\n${asMarkdown()}\n<!-- faults:end -->`,
-  );
-});
 
 describe.concurrent("a fault between the client and the service, at the endpoints that only read", () => {
   const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];

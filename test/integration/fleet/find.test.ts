@@ -133,7 +133,7 @@ Not all could be read, so there may be more:
 
 it("makes ⌈N/200⌉ requests a list", async () => {
   sandbox.clearRequests();
-  expect((await find("evil.example", "--except", "hooli,refused,keyless", "--json")).code).toBe(2);
+  expect((await find("evil.example", "--except", "hooli,refused,keyless", "--format", "json")).code).toBe(2);
   const asked = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
   // acme denies 403 and allows 1.
   const first = (list: string) => `list=${list}&page=1&page_size=200`;
@@ -148,7 +148,7 @@ it("makes ⌈N/200⌉ requests a list", async () => {
 });
 
 it("decides for a sender by the one rule, and says where that is assumed", async () => {
-  const outcome = await find("--sender", "ceo@partner.example", "--only", "acme,globex", "--json");
+  const outcome = await find("--sender", "ceo@partner.example", "--only", "acme,globex", "--format", "json");
   const { tenants } = reportOf(outcome);
   expect(tenants.map(({ decisions }) => decisions)).toEqual([
     [
@@ -185,7 +185,7 @@ it("decides for a sender by the one rule, and says where that is assumed", async
 });
 
 it("tells what was declared once, by a date or a remove, and whether it is there still", async () => {
-  const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--json");
+  const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--format", "json");
   const told = reportOf(outcome).tenants.map(({ name, found }) => [
     name,
     found.map(({ value, state, ended }) => [
@@ -217,7 +217,7 @@ it("tells of tenants with one key that their lists are not known, and not what t
   sandbox.clearRequests();
   const outcome = await emailSecurity(
     folder.folder,
-    ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--json"],
+    ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--format", "json"],
     { ...keys(), HOOLI_KEY: acme },
   );
   const { tenants, isComplete } = reportOf(outcome);
@@ -230,7 +230,7 @@ it("tells of tenants with one key that their lists are not known, and not what t
 });
 
 it("writes a table in which nothing is a formula", async () => {
-  const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--csv");
+  const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--format", "csv");
   expect(code).toBe(2);
   const rows = stdout.trim().split("\r\n");
   expect(rows).toHaveLength(3);
@@ -244,7 +244,7 @@ it("ends with 0 where it is nowhere, over one tenant too, and asks nobody for fi
     stderr: "",
   });
   sandbox.clearRequests();
-  expect((await find("evil.example", "--all", "--files-only")).code).toBe(2);
+  expect((await find("evil.example", "--all", "--offline")).code).toBe(2);
   expect(sandbox.requests).toEqual([]);
 });
 
@@ -267,7 +267,7 @@ waves: [{ name: all }]
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await emailSecurity(
     folder.folder,
-    ["find", "evil.example", "--targets", "down.yaml", "--json"],
+    ["find", "evil.example", "--targets", "down.yaml", "--format", "json"],
     {
       ...keys(),
       ...variables,

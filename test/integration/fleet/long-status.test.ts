@@ -88,7 +88,7 @@ it("tells dangerous drift first, names every tenant, and says that nothing dange
   expect(drift).toContain("changed allow turned.example, 1 tenant\n      in t11\n");
   expect(drift).toContain("\n      in t11, t10, t1, t2, t3, t4, t5, t6, t7, t8, t9\n");
   expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-    "and 22 more, none of them a new allow, a removed deny or a removed VIP; --json holds all of them",
+    "and 22 more, none of them a new allow, a removed deny or a removed VIP; --format json shows all of them",
   );
 });
 

@@ -109,8 +109,8 @@ function found(): Record<string, string> {
 }
 
 it("writes what all tenants have by one reading of each, and by the next run what has changed", async () => {
-  const first = await site("--json", "fleet.json");
-  expect(first).toMatchObject({ code: 0, stderr: "" });
+  const first = await site("--output", "fleet.json");
+  expect(first).toMatchObject({ code: 0, stderr: "Wrote fleet.json.\n" });
   expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files beside it, 0\.\d MB in all\.\n$/);
   expect(sandbox.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
     ...Array.from({ length: 6 }, () => "allow_deny_entries"),
@@ -166,10 +166,10 @@ it("tells of rollouts, wave by wave, and on a tenant's page of those that came t
   const foreign = await journal.rollout(files, { acme: "unchanged" }, "another");
   expect(await site("--database", "j.db")).toMatchObject({ code: 0 });
   const rollouts = read("rollouts.html");
-  expect(rollouts).toContain(`id="r-${done}"`);
+  expect(rollouts).toContain(`href="rollouts/${done}.html"`);
   expect(rollouts).not.toContain(foreign);
   expect(rollouts).toContain("1 unchanged and 1 to do");
-  expect(read("tenants/acme.html")).toContain(`href="../rollouts.html#r-${done}"`);
+  expect(read("tenants/acme.html")).toContain(`href="../rollouts/${done}.html"`);
   expect(read("tenants/globex.html")).not.toContain(done);
 });
 
@@ -208,7 +208,7 @@ it("has nothing of another tenant that a key opens, be it what is held there or 
   });
   folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
   folder.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
-  expect(await site("--evidence", "--json", "fleet.json")).toMatchObject({ code: 1 });
+  expect(await site("--evidence", "--output", "fleet.json")).toMatchObject({ code: 1 });
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
   expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong"]);
   expect(Object.keys(found())).toEqual(["deny own.example"]);

@@ -113,7 +113,7 @@ of which it is not known here whether they drifted, 1 that can't be judged, 2
 with a wrong key.
 There is no rollouts' journal here; --database names one. Without it, only the
 state of a stack tells drift from what is behind.
-Notes about the files, which --json tells: 1.
+Notes about the files, which --format json shows: 1.
 
 Not read (3 tenants):
   refused: with a wrong key
@@ -200,7 +200,7 @@ it("says of a targets file that is not there what it is, and shows one", async (
 
 it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", async () => {
   sandbox.clearRequests();
-  const outcome = await status("--only", "acme,initech", "--within", "2d", "--json");
+  const outcome = await status("--only", "acme,initech", "--within", "2d", "--format", "json");
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   const { tenants, ends, isComplete } = statusOf(outcome);
   expect(tenants.map(({ name, standing, holds, unchanged }) => [name, standing, holds, unchanged])).toEqual([
@@ -280,7 +280,7 @@ it("tells what the last rollout left from what the files say since, and which ro
   ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
 files, 1 drifted.
 Last rollouts: ${first} (2 tenants).
-Notes about the files, which --json tells: 1.
+Notes about the files, which --format json shows: 1.
 
 Drifted (1 tenant):
   added allow outlook.com, risky: allow-free-mail, 1 tenant
@@ -313,7 +313,7 @@ Rollouts that have not reached all:
 
   // Those of another project or backend are of other stacks.
   await journal.rollout(files(brought), { acme: "unchanged" }, "another");
-  const [acme] = statusOf(await read("--only", "acme", "--json")).tenants;
+  const [acme] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
   expect(acme).toMatchObject({
     standing: "behind",
     lastRollout: { id: first, wave: "all", state: "unchanged" },
@@ -321,7 +321,7 @@ Rollouts that have not reached all:
   });
   const elsewhere = await emailSecurity(
     folder.folder,
-    ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--json"],
+    ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--format", "json"],
     { ...environment, PULUMI_BACKEND_URL: "s3://another" },
   );
   expect(elsewhere.stderr).toContain(
@@ -333,7 +333,7 @@ Rollouts that have not reached all:
     "settings/baseline.yaml",
     "version: 1\ndeny: [{ value: evil.example, comment: Phishing }]\nallow: [{ value: partner.example, expires: 2026-11-19 }]\n",
   );
-  const [later] = statusOf(await read("--only", "acme", "--json")).tenants;
+  const [later] = statusOf(await read("--only", "acme", "--format", "json")).tenants;
   expect(later?.drift).toEqual([]);
   expect(later?.behind.map(({ what, value, why }) => [what, value, why])).toEqual([
     ["leaving", "gmail.com", "no longer declared"],
@@ -363,7 +363,7 @@ waves: [{ name: all }]
   const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
   const outcome = await emailSecurity(
     folder.folder,
-    ["fleet", "status", "--targets", "down.yaml", "--json", "--today", "2026-11-20"],
+    ["fleet", "status", "--targets", "down.yaml", "--format", "json", "--today", "2026-11-20"],
     {
       ...keys(),
       ...variables,

@@ -70,7 +70,7 @@ describe.skipIf(!canMount).each(["full", "read-only"] as const)("on a %s disk", 
       disk === "full"
         ? "can't be written: the disk is full."
         : "can't be written: the file system is read-only.";
-    const status = await run(database, "fleet", "status", "--json");
+    const status = await run(database, "fleet", "status", "--format", "json");
     expect(status).toMatchObject({ code: 0, stderr: expect.stringContaining(note) });
     expect(JSON.parse(status.stdout)).toMatchObject({ tenants: [{ lastRollout: { id: rollout } }] });
     const found = await run(database, "find", "evil.example", "--all");

@@ -22,13 +22,13 @@ it.each([
 it("takes each value that the help of --for shows", async () => {
   using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny: [bad.example]\n" });
   const help = (await emailSecurity(folder.folder, ["add", "--help"])).stdout.replaceAll(/\s+/g, " ");
-  const shown = /--for <term> how long it stays: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
+  const shown = /--for <term> Set the expiry: (\S+), (\S+), the last day as (\S+), or (\w+)/.exec(help);
   expect(shown?.slice(1)).toHaveLength(4);
   for (const term of shown?.slice(1) ?? []) {
     const value = `${term.toLowerCase()}.example`;
     // The day in the help is a form: it passes one day, and the test does not.
     const given = term.replace(/^\d{4}/, "2035");
-    const args = ["add", "deny", value, "--for", given, "--no-evidence", "--dry-run"];
+    const args = ["add", "deny", value, "--for", given, "--offline", "--dry-run"];
     const { code, stderr } = await emailSecurity(folder.folder, args);
     expect({ term, code, stderr }).toMatchObject({ term, code: 0 });
   }

@@ -13,7 +13,7 @@ const [ENTER, CTRL_C] = ["\r", "\u0003"];
 
 it("asks in a terminal, question by question, and writes once that is meant", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
-  const asked = atTerminal(folder.path, ENVIRONMENT, "add --no-evidence");
+  const asked = atTerminal(folder.path, ENVIRONMENT, "add --offline");
   await asked.type("Which list?", ENTER);
   // What can't be read is told at once.
   await asked.type("Which domains", `192.0.2.0/24${ENTER}`);
@@ -30,7 +30,7 @@ it("asks in a terminal, question by question, and writes once that is meant", as
   const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
 
-  const left = atTerminal(folder.path, ENVIRONMENT, "add --no-evidence");
+  const left = atTerminal(folder.path, ENVIRONMENT, "add --offline");
   await left.type("Which list?", ENTER);
   await left.type("Which domains", CTRL_C);
   const gone = await left.ended;
@@ -64,7 +64,7 @@ async function given(folder: string, input: string | (() => string), ...args: st
 
 it("reads a list on standard input, all of it or nothing, and no more than a list can be", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
-  const args = ["add", "deny", "-", "--no-evidence"] as const;
+  const args = ["add", "deny", "-", "--offline"] as const;
   const list =
     "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
   const run = await given(folder.path, list, ...args);
@@ -100,11 +100,11 @@ waves: [{ name: all }]
     "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
   });
   const email = commandLine(folder.path, ENVIRONMENT);
-  const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--no-evidence");
+  const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--offline");
   expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
-  const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--no-evidence");
+  const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--offline");
   expect([all.code, all.stderr]).toEqual([0, "Wrote baseline.yaml.\n"]);
-  const broken = await email("add", "allow", "new.example", "--tenant=acme", "--baseline", "--no-evidence");
+  const broken = await email("add", "allow", "new.example", "--tenant=acme", "--baseline", "--offline");
   expect(broken.stderr).toContain(
     'b/globex.yaml:3:8 error: "new.example" is on the allow list at baseline.yaml:',
   );

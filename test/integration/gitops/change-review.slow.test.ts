@@ -28,7 +28,7 @@ const ASKED = [
   "2099-12-31",
   "--ticket",
   "INC-1042",
-  "--no-evidence",
+  "--offline",
   "--pr",
 ];
 
@@ -71,7 +71,7 @@ it("tells why gh could not, as text alone, and the page to open; and of a host t
   expect(refused.code).toBe(2);
 
   repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");
-  const unknown = await email("remove", "bad.example", "--no-evidence", "--pr");
+  const unknown = await email("remove", "bad.example", "--offline", "--pr");
   expect(unknown.stderr).toContain(
     "Open the branch email-security/remove-bad.example for review on the page of your repository, whose host is not one that is known by its name: https://git.acme.example/mail/settings\n",
   );

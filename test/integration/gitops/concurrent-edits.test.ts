@@ -22,7 +22,7 @@ const ENVIRONMENT = runEnvironment();
 
 function additions(round: number, args: readonly string[] = []) {
   return ["a", "b", "c"].map((name) => ({
-    args: ["add", "deny", "-", "--no-evidence", ...args],
+    args: ["add", "deny", "-", "--offline", ...args],
     input: `${name}${round}.example\n`,
   }));
 }
@@ -63,7 +63,7 @@ it("waits for the process that is changing the file, and reads what that wrote",
   symlinkSync("../settings.yaml", folder.at("elsewhere/link.yaml"));
   const locks = await FileLocks.acquire([folder.at("settings.yaml")]);
   const add = startCommand(folder.path, [
-    ...["add", "deny", "evil.example", "--no-evidence"],
+    ...["add", "deny", "evil.example", "--offline"],
     ...["--file", "elsewhere/link.yaml"],
   ]);
   await add.wrote(`Waiting for process ${process.pid}`);
@@ -79,7 +79,7 @@ it("takes over from a process that was killed in the middle of a commit", async 
   using folder = settingsRepository({ "settings.yaml": SETTINGS, "other.yaml": SETTINGS });
   folder.program(".git/hooks/pre-commit", "touch .git/here; while [ -e .git/here ]; do sleep 0.1; done");
   const killed = startCommand(folder.path, [
-    ...["add", "deny", "one.example", "--no-evidence", "--file", "settings.yaml", "--commit"],
+    ...["add", "deny", "one.example", "--offline", "--file", "settings.yaml", "--commit"],
   ]);
   await vi.waitUntil(() => existsSync(folder.at(".git/here")), { timeout: 20_000, interval: 20 });
   expect(existsSync(folder.at(".git/email-security.lock"))).toBe(true);
@@ -89,7 +89,7 @@ it("takes over from a process that was killed in the middle of a commit", async 
   const next = await commandLine(
     folder.path,
     ENVIRONMENT,
-  )(...["add", "deny", "two.example", "--no-evidence", "--file", "other.yaml"]);
+  )(...["add", "deny", "two.example", "--offline", "--file", "other.yaml"]);
   expect([next.code, next.stderr]).toEqual([0, "Wrote other.yaml.\n"]);
   expect(existsSync(folder.at(".git/email-security.lock"))).toBe(false);
 });
@@ -109,7 +109,7 @@ it.each(["a file", "a directory"])("leaves %s alone that is read-only", async (w
   const [readOnly, mode] = what === "a file" ? [file, 0o444] : [folder.at("settings"), 0o555];
   chmodSync(readOnly, mode);
   const run = commandLine(folder.path, ENVIRONMENT);
-  const added = await run("add", "deny", "evil.example", "--no-evidence", "--file", "settings/settings.yaml");
+  const added = await run("add", "deny", "evil.example", "--offline", "--file", "settings/settings.yaml");
   chmodSync(folder.at("settings"), 0o755);
   expect(added.code).toBe(1);
   expect(added.stderr).toContain(`is read-only (mode 0${mode.toString(8)})`);
@@ -122,7 +122,7 @@ it("keeps a file's mode and owner", async () => {
   using folder = settingsFolder({ "settings.yaml": SETTINGS });
   chmodSync(folder.at("settings.yaml"), 0o664);
   const before = statSync(folder.at("settings.yaml"));
-  await commandLine(folder.path, ENVIRONMENT)("add", "deny", "evil.example", "--no-evidence");
+  await commandLine(folder.path, ENVIRONMENT)("add", "deny", "evil.example", "--offline");
   const { mode, uid, gid } = statSync(folder.at("settings.yaml"));
   expect({ mode, uid, gid }).toEqual({ mode: before.mode, uid: before.uid, gid: before.gid });
 });

@@ -53,7 +53,7 @@ const COVERED = [
 
 describe("find", () => {
   it.each(COVERED)("names the entry that allows %s: %s", async (value, covering, how) => {
-    const { stdout } = await email("find", value, "--json");
+    const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
     const found = tenants.flatMap((tenant) => tenant.found);
     expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
@@ -65,7 +65,7 @@ describe("find", () => {
     ["203.0.113.0/24", "203.0.113.0/24"],
     ["203.0.113.*", "203.0.113.0/24"],
   ])("finds the pattern %s itself", async (value, held) => {
-    const { stdout } = await email("find", value, "--json");
+    const { stdout } = await email("find", value, "--format", "json");
     const { tenants } = JSON.parse(stdout) as FindReport;
     const found = tenants.flatMap((tenant) => tenant.found);
     expect(found.map((one) => [one.value, one.how])).toEqual([[held, "exact"]]);
@@ -81,7 +81,7 @@ describe("find", () => {
 
 describe("why", () => {
   it.each(COVERED)("tells why %s is allowed: %s", async (value, covering, how) => {
-    const { stdout } = await email("why", value, "--json", "--no-evidence");
+    const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
     const { above, held = [] } = JSON.parse(stdout) as WhyStory;
     const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);
     expect(entries).toEqual([covering]);
@@ -93,7 +93,7 @@ describe("plan", () => {
     "warns of the allow that covers a new deny of %s: %s",
     async (value, covering) => {
       writeFileSync(join(folder, "deny.yaml"), `version: 1\ndeny: ["${value}"]\n`);
-      const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence", "--json", "-");
+      const { stdout, output } = await email("plan", "deny.yaml", "--no-evidence");
       expect(output).not.toContain("Nothing speaks against");
       expect(output).toContain(`"${covering}", which covers it, is allowed at the tenant`);
       expect(stdout).not.toBe("");
@@ -102,7 +102,7 @@ describe("plan", () => {
 
   it("warns of the allow below a new deny of a domain", async () => {
     writeFileSync(join(folder, "deny.yaml"), 'version: 1\ndeny: ["wild.example"]\n');
-    const { output } = await email("plan", "deny.yaml", "--no-evidence", "--json", "-");
+    const { output } = await email("plan", "deny.yaml", "--no-evidence");
     expect(output).not.toContain("Nothing speaks against");
     expect(output).toContain('"*.wild.example", which it covers, is allowed at the tenant');
   });

@@ -40,7 +40,7 @@ deny:
 `,
     });
     const before = readFileSync(folder.path("settings.yaml"), "utf8");
-    await emailSecurity(folder.folder, ["csv", "export", "--out", "table.csv"]);
+    await emailSecurity(folder.folder, ["csv", "export", "--output", "table.csv"]);
     const again = ["csv", "import", "table.csv", "--to", "settings.yaml"];
     expect(await emailSecurity(folder.folder, again)).toEqual({
       code: 0,
@@ -182,7 +182,7 @@ describe("email-security csv export", () => {
       "settings.yaml",
       "--delimiter",
       ";",
-      "--out",
+      "--output",
       "out.csv",
     ]);
     expect(readFileSync(folder.path("out.csv"), "utf8")).toBe(printed.stdout);

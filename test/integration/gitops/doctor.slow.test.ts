@@ -312,9 +312,12 @@ describe("email-security doctor", () => {
       found: "2 files, 1 errors and 0 warnings",
       advice: expect.stringMatching(/^settings\/acme\/deny\.yaml:2:8 error: .*\(deny-own-domain\)/),
     });
-    const named = await Examination.of({}, { files, args: ["--json", "settings/acme"] });
+    const named = await Examination.of({}, { files, args: ["--format", "json", "settings/acme"] });
     expect(named.of("settings")?.found).toBe("2 files, 1 errors and 0 warnings");
-    const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--json", "empty"] });
+    const none = await Examination.of(
+      {},
+      { files: { "empty/notes.txt": "" }, args: ["--format", "json", "empty"] },
+    );
     expect(none.of("settings")).toMatchObject({
       health: "fail",
       advice: expect.stringContaining('no settings file in "empty"'),

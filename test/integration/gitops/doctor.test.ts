@@ -121,7 +121,7 @@ describe("email-security doctor", () => {
       response.end(JSON.stringify({ error: `the key ${key} is bad`, key }));
     });
     const environment = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: canary.key };
-    for (const args of [["--json"], []]) {
+    for (const args of [["--format", "json"], []]) {
       const { output } = await Examination.of(environment, { args });
       expect(output).toContain("key-accepted");
       expect(canary.find("output", output)).toEqual([]);

@@ -147,7 +147,12 @@ it.skipIf(!hasShell)(
     expect(unsure.code).toBe(1);
     expect(unsure.stderr).toContain("--adopt changed,removed wants --stack: the stack's state tells");
     const strange = await acme.run("--adopt", "chnaged", "--stack", "acme");
-    expect(strange.stderr).toContain('with commas; "chnaged" is none of them.');
+    expect(strange.stderr).toContain('with commas, not "chnaged".');
+    const file = await acme.run("--adopt", "settings/other.yaml");
+    expect([file.code, file.stderr]).toEqual([
+      1,
+      expect.stringContaining("Name the settings file before it, as in `drift FILE --adopt added`."),
+    ]);
     expect((await acme.run("--dry-run")).stderr).toContain("--dry-run, --commit and --pr go with --adopt");
 
     sandbox.clearRequests();

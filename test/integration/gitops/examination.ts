@@ -29,7 +29,7 @@ export class Examination {
 
   static async of(
     environment: Record<string, string>,
-    { files = {}, args = ["--json"] }: { files?: Record<string, string>; args?: string[] } = {},
+    { files = {}, args = ["--format", "json"] }: { files?: Record<string, string>; args?: string[] } = {},
   ): Promise<Examination> {
     await using folder = await EmptyFolder.create();
     for (const [path, text] of Object.entries(files)) {

@@ -138,7 +138,7 @@ it("lints in the directory, and names files from the top for code scanning", asy
   const file = `${DIRECTORY}/settings/acme.yaml`;
   repository.write(file, `${readFileSync(repository.at(file), "utf8")}deny: [com]\n`);
   const email = commandLine(repository.at(DIRECTORY), ENVIRONMENT);
-  const run = await email("lint", "--no-approvals", "--sarif", "lint.sarif");
+  const run = await email("lint", "--no-approvals", "--output", "lint.sarif");
   expect(run.code).toBe(2);
   expect(readFileSync(repository.at(`${DIRECTORY}/lint.sarif`), "utf8")).toContain(
     '"infra/my%20mail/settings/acme.yaml"',

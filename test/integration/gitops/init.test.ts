@@ -81,7 +81,7 @@ describe("email-security init", () => {
       [".pre-commit-config.yaml", "pass_filenames: false"],
       [
         ".github/workflows/pull-request.yml",
-        "npx --no email-security lint --no-approvals --sarif lint.sarif\n",
+        "npx --no email-security lint --no-approvals --output lint.sarif\n",
       ],
       [".gitlab-ci.yml", "- npx --no email-security lint --no-approvals\n"],
       ["README.md", "npx email-security lint --no-approvals  "],

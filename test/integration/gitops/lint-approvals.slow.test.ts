@@ -36,8 +36,8 @@ describe("email-security lint, where the policy demands that approvals are prove
       ...args,
       "--format",
       "json",
-      "--sarif",
-      "lint.sarif",
+      "--output",
+      "sarif=lint.sarif",
     ]);
     expect(json.code).toBe(2);
     const told = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };

@@ -139,9 +139,9 @@ describe("email-security lint", () => {
   it("writes JSON and, beside any format, SARIF with paths from the top of the repository", async () => {
     using folder = new LintedFolder({ "tenants/settings.yaml": BASELINE });
     mkdirSync(folder.path(".git"));
-    const args = ["lint", "--format", "json", "--sarif", "lint.sarif", ...TODAY];
+    const args = ["lint", "--format", "json", "--output", "sarif=lint.sarif", ...TODAY];
     const { code, stdout, stderr } = await emailSecurity(folder.path("tenants"), args);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "Wrote lint.sarif.\n" });
     expect(JSON.parse(stdout)).toMatchObject({
       format: 1,
       files: ["settings.yaml"],
@@ -165,8 +165,8 @@ describe("email-security lint", () => {
     [["lint", "--today", "2026-11-31"], /Give a date as 2026-11-21\.\n$/],
     [["lint", "--fail-on", "error"], /--fail-on <level>/],
     [
-      ["lint", "a.yaml", "--sarif", "empty/none/x.sarif"],
-      /^error: The SARIF log can't be written: ENOENT: .*x\.sarif/,
+      ["lint", "a.yaml", "--output", "empty/none/x.sarif"],
+      /^error: The output "empty\/none\/x\.sarif" can't be written: there is no directory "empty\/none" /,
     ],
   ])("can't be done: %j", async (args, message) => {
     using folder = new LintedFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });

@@ -68,7 +68,7 @@ it("shows dangerous drift first, and all of it, on a terminal", async () => {
 });
 
 it("shows dangerous drift first and in full in an issue, and says what is left out", async () => {
-  await drift("acme", "--markdown", "drift.md");
+  await drift("acme", "--output", "drift.md");
   const markdown = readFileSync(join(folder.folder, "drift.md"), "utf8");
   expect(Buffer.byteLength(markdown)).toBeLessThan(65_536);
   const items = markdown.split("\n").filter((line) => line.startsWith("- `"));
@@ -83,7 +83,7 @@ it("shows dangerous drift first and in full in an issue, and says what is left o
 });
 
 it("names the dangerous one first of what it does not adopt, and counts the rest by danger", async () => {
-  const { stderr } = await drift("globex", "--adopt", "--dry-run");
+  const { stderr } = await drift("globex", "--adopt", "added", "--dry-run");
   const lines = stderr.split("\n").filter((line) => /^Not adopted|^…/.test(line));
   expect(lines).toHaveLength(51);
   expect(lines[0]).toMatch(/^Not adopted: allow zz\.globex\.example: /);

@@ -74,7 +74,7 @@ it("shows what is dangerous first, and says how to see what is left out", async 
 });
 
 it("shows what is dangerous first in a pull request's comment", async () => {
-  await plan("--markdown", "plan.md");
+  await plan("--output", "plan.md");
   const markdown = readFileSync(join(folder.folder, "plan.md"), "utf8");
   const rows = markdown.split("\n").filter((line) => /^\| `[+~-]`/.test(line));
   expect(rows[0]).toMatch(/^\| `~` change deny → allow<br>`turned\.example`/);

@@ -509,7 +509,7 @@ describe("a plan with evidence", () => {
     });
     const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
       folder.write("acme.yaml", `version: 1\n${text}`);
-      const files = ["--json", "plan.json", "--markdown", "plan.md", "--html", "plan.html"];
+      const files = ["--output", "plan.json", "--output", "plan.md", "--output", "plan.html"];
       const run = await email("plan", "acme.yaml", "--fail-on", "risk", ...files);
       const { changes, guards } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
       // What a reviewer reads says that the plan is refused.

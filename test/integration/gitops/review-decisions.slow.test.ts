@@ -81,8 +81,8 @@ it("leaves what was decided out until it is due again, and tells how it ends by 
   expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
   expect((await email("review", "extend", "evil.example", "--reason", "ours", "--for", "90d")).code).toBe(0);
   expect(await review()).toEqual(nothing);
-  const two = await email("review", "--offline", "--json", "-", "--csv", "-");
-  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Only one of --markdown")]);
+  const two = await email("review", "--offline", "--output", "json=-", "--output", "csv=-");
+  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Two outputs go to standard output")]);
   expect((await email("review")).code).toBe(1);
 });
 

@@ -27,9 +27,12 @@ it("asks the lists and the mail once", async () => {
     "settings.yaml": `version: 1\nallow:\n  - { value: ${sender}, owner: Dana, expires: ${soon} }\n`,
   });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const files = ["--html", "r.html", "--csv", "r.csv", "--markdown", "r.md"] as const;
-  const first = await emailSecurity(folder.path, ["review", "--json", "-", ...files], environment);
-  expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 2, stderr: "" });
+  const files = ["--output", "r.html", "--output", "r.csv", "--output", "r.md"] as const;
+  const first = await emailSecurity(folder.path, ["review", "--output", "json=-", ...files], environment);
+  expect({ code: first.code, stderr: first.stderr }).toEqual({
+    code: 2,
+    stderr: "Wrote r.html, r.csv, r.md.\n",
+  });
   const report = reviewSchema.parse(JSON.parse(first.stdout));
   const [worst] = report.items;
   expect([worst?.value, worst?.reasons.map(({ kind }) => kind)]).toEqual([

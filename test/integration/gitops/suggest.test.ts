@@ -135,12 +135,12 @@ it("suggests only what is true of the mail: VIPs by their threats, denies by the
 it("brings as much as is asked for, and says that there is more", async () => {
   using folder = repository();
   const email = commandLine(folder.at("tenants/acme & söhne"), environment());
-  const first = await email("suggest", "--only", "shadowed", "--most", "1", "--write");
+  const first = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(first.code).toBe(2);
   expect(first.stdout).toContain("Entries that another one makes needless (the first 1 of 2)");
-  const second = await email("suggest", "--only", "shadowed", "--most", "1", "--write");
+  const second = await email("suggest", "--only", "shadowed", "--limit", "1", "--write");
   expect(second.code).toBe(0);
-  const third = await email("suggest", "--only", "shadowed", "--most", "1");
+  const third = await email("suggest", "--only", "shadowed", "--limit", "1");
   expect(third.code).toBe(0);
   expect(third.stdout).toContain("Nothing to suggest.");
 });

@@ -24,7 +24,7 @@ it("tells it as JSON and as Markdown too", async () => {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
-  const json = await email("why", "flood.example", "settings.yaml", "--json");
+  const json = await email("why", "flood.example", "settings.yaml", "--format", "json");
   const story = JSON.parse(json.stdout) as WhyStory;
   expect(
     story.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields]),
@@ -34,7 +34,7 @@ it("tells it as JSON and as Markdown too", async () => {
   ]);
   expect(whySchema.parse(story)).toEqual(story);
 
-  const markdown = await email("why", "flood.example", "--markdown");
+  const markdown = await email("why", "flood.example", "--format", "markdown");
   expect(commandsIn(markdown.output)).toEqual([]);
   expect(markdown.stdout).toContain("## Why `flood.example`");
   expect(markdown.stdout).toContain("  - pull request `#7` `https://github.com/acme/mail/pull/7`");

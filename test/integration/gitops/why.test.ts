@@ -53,7 +53,7 @@ it("tells what a tenant holds that no file declares", async () => {
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
   });
   sandbox.clearRequests();
-  const { code, stdout } = await email("why", row?.value ?? "", "--json", "--no-evidence");
+  const { code, stdout } = await email("why", row?.value ?? "", "--format", "json", "--no-evidence");
   expect(code).toBe(2);
   const story = JSON.parse(stdout) as WhyStory;
   expect(story.files).toEqual([]);
@@ -101,7 +101,8 @@ it("names who committed what another person wrote, and when", async () => {
   expect(stdout.replace(/\s+/g, " ")).toContain(
     "written on 2026-05-04 08:00 UTC; committed on 2026-06-05 09:30 UTC by Robin Okafor <robin@acme.example>",
   );
-  const [event] = (JSON.parse((await email("why", "evil.example", "--json")).stdout) as WhyStory).history;
+  const [event] = (JSON.parse((await email("why", "evil.example", "--format", "json")).stdout) as WhyStory)
+    .history;
   expect(event?.commit).toMatchObject({
     at: "2026-05-04T08:00:00.000Z",
     committer: "Robin Okafor <robin@acme.example>",

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { broughtBy } from "../../../provider/rollout/journal/brought-by";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { rolloutsTold } from "../../../provider/rollout/journal/rollouts-told";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { VERSION } from "../../../provider/rollout/journal/tables";
 import { withoutUndefined } from "../../../provider/settings/without-undefined";
@@ -75,7 +75,7 @@ describe.each(["sqlite", "postgres"] as const)("a journal in %s", (dialect) => {
       const reached = await reachedIn(database, { project: "p", backend: "b", stacks: ["acme"] });
       expect(reached.stacks.get("acme")?.last?.rollout).toBe(newest);
       expect(await broughtBy(database, "acme", "evil.example")).toEqual([]);
-      expect((await rolloutsTold(database, { project: "p" })).rollouts[0]?.id).toBe(newest);
+      expect((await recentRollouts(database, { project: "p" })).rollouts[0]?.report.id).toBe(newest);
       expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
 
       const migrated = await Journal.open(database, () => now);

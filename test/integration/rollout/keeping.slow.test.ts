@@ -88,8 +88,8 @@ it("is told and kept by the command, each verb with its exit code and in plain w
   expect([history.code, history.stderr]).toEqual([0, ""]);
   expect(history.stdout).toContain(`${second}  done, acme changed  2026-01-`);
   expect(history.stdout).not.toContain(waiting);
-  const shown = await email("rollout", "show", first, "--tenant", "acme", "--markdown", "shown.md");
-  expect([shown.code, shown.stderr]).toEqual([0, ""]);
+  const shown = await email("rollout", "show", first, "--tenant", "acme", "--output", "shown.md");
+  expect([shown.code, shown.stderr]).toEqual([0, "Wrote shown.md.\n"]);
   expect(shown.stdout).toContain("begun by dana@build-7");
   expect(shown.stdout).toContain("+  deny evil.example in acme\n      ticket INC-7 · comment INC-1\n");
   expect(readFileSync(join(folder, "shown.md"), "utf8")).toContain("- `+` `deny` `evil.example` in `acme`\n");

@@ -55,7 +55,7 @@ describe.skipIf(!hasShell)("a rollout of 200 denies, and of an allow in one tena
         sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
       ),
       EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
-    })("rollout", "tenants.yaml", "--markdown", "plan.md", "--json", "report.json");
+    })("rollout", "tenants.yaml", "--output", "plan.md", "--output", "report.json");
   });
 
   afterAll(async () => {

@@ -38,7 +38,7 @@ describe.skipIf(!hasShell)("a rollout whose tenants' files loosen what the basel
       GLOBEX_API_KEY: "sandbox-globex-ci",
       EMAIL_SECURITY_KEY_VARIABLES: "ACME_API_KEY,GLOBEX_API_KEY",
     });
-    const { stdout, output, code } = await run("rollout", "tenants.yaml", "--json", "report.json");
+    const { stdout, output, code } = await run("rollout", "tenants.yaml", "--output", "report.json");
     expect([code, output]).toEqual([2, output]);
     const told = stdout.replace(/\s+/g, " ");
     const [loosened, changes] = ["Looser here than what is included ! settings/acme.yaml:4:", "What changes"];

@@ -93,10 +93,10 @@ it("takes away what has expired, by region, tells what is new, and keeps one iss
   expect(turn).toMatchObject({ result: "success", outputs: { free: "yes" } });
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect(await example.calls()).toEqual([
-    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
-    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
-    "fleet site fleet/site --database journals/eu/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
+    "fleet site fleet/site --database journals/eu/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
   ]);
   expect(fleet.outputs).toEqual({ drift: "yes" });
   expect(fleet.summary).toContain("1 behind their files, 1 drifted");
@@ -145,7 +145,7 @@ it("leaves the issue as it is where somebody could not be read, and is red", asy
   await writeFile(broken, "version: 1\ndeny: [nonsense]\n");
   const { fleet, report } = await night({ MEND_DRIFT: "yes" });
   expect(await example.calls()).toContain(
-    "rollout tenants.yaml --label region=us --mend drift --yes --markdown mended.md",
+    "rollout tenants.yaml --label region=us --mend drift --yes --output mended.md",
   );
   expect(fleet).toMatchObject({ result: "failure", code: 1, outputs: { drift: "unknown" } });
   expect(report.result).toBe("success");
@@ -180,12 +180,12 @@ it("does the same on GitLab", async () => {
   const fleet = await example.gitlab("fleet", {}, [eu.workspace, us.workspace]);
   expect(fleet.code, fleet.output).toBe(0);
   expect(await example.calls()).toEqual([
-    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
-    "rollout tenants.yaml --label region=eu --mend drift --yes --markdown mended.md",
+    "rollout tenants.yaml --label region=eu --only-expired --yes --output expired.md",
+    "rollout tenants.yaml --label region=eu --mend drift --yes --output mended.md",
     "rollout prune --older-than 180d --yes",
-    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=us --only-expired --yes --output expired.md",
     "rollout prune --older-than 180d --yes",
-    "fleet site fleet/site --database journals/eu/rollouts.db --database journals/us/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+    "fleet site fleet/site --database journals/eu/rollouts.db --database journals/us/rollouts.db --output fleet/fleet.md --output fleet/fleet.json --notify fleet/told.json",
   ]);
   const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
   for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });

@@ -65,23 +65,29 @@ export class PlannedFleet implements AsyncDisposable {
 
   /** Plans, into `plan.md` and `plan.html`. @param environment beside what a run needs, or in its place. */
   async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
+    this.sandbox.clearRequests();
+    const files = ["--output", "plan.md", "--output", "plan.html"];
+    return await this.run(["rollout", "tenants.yaml", ...files, ...args], environment);
+  }
+
+  /** Runs a command. @param environment beside what a run needs, or in its place. */
+  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
     const { sandbox } = this;
     const workshop = this.#workshop;
-    sandbox.clearRequests();
-    return await emailSecurity(
-      workshop.folder,
-      ["rollout", "tenants.yaml", "--markdown", "plan.md", "--html", "plan.html", ...args],
-      {
-        ...workshop.env,
-        PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
-        PULUMI_CONFIG_PASSPHRASE: "",
-        ...Object.fromEntries(
-          sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
-        ),
-        EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
-        ...environment,
-      },
-    );
+    return await emailSecurity(workshop.folder, args, {
+      ...workshop.env,
+      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      ...Object.fromEntries(
+        sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+      ),
+      EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
+      ...environment,
+    });
+  }
+
+  get folder(): string {
+    return this.#workshop.folder;
   }
 
   /** Gives a tenant's stack a state, as the CLI keeps it in a folder. */

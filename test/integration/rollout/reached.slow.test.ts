@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import type { Database } from "../../../provider/rollout/journal/database";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { rolloutsTold } from "../../../provider/rollout/journal/rollouts-told";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
@@ -61,15 +61,15 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     });
     expect((await reachedIn(database, { project: "p" })).stacks.size).toBe(4);
 
-    const whole = await rolloutsTold(database, { project: "p", backend: "b" });
-    expect(whole.rollouts.map(({ id }) => id).slice(0, 1)).toEqual([last]);
+    const whole = await recentRollouts(database, { project: "p", backend: "b" });
+    expect(whole.rollouts.map(({ report }) => report.id).slice(0, 1)).toEqual([last]);
     expect(whole).toMatchObject({
       older: 0,
-      rollouts: Array.from({ length: 4 }, () => ({ state: "running" })),
+      rollouts: Array.from({ length: 4 }, () => ({ report: { state: "running", isHeld: false } })),
     });
-    expect(whole.rollouts[2]).toMatchObject({
+    expect(whole.rollouts[2]?.report).toMatchObject({
       id: second,
-      startedAtMs: Date.UTC(2026, 10, 11, 9),
+      startedAt: "2026-11-11T09:00:00.000Z",
       waves: [{ name: "all", state: "pending", counts: { unchanged: 2, pending: 0, failed: 0 } }],
     });
     expect(whole.stacks.get("t1")?.map(({ rollout, state }) => [rollout, state])).toEqual([
@@ -78,8 +78,8 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
       [expect.any(String), "pending"],
     ]);
     // The newest, and how many are left out.
-    const { rollouts, older } = await rolloutsTold(database, { project: "p" }, 1);
-    expect([rollouts.map(({ id }) => id), older]).toEqual([[last], 3]);
+    const { rollouts, older } = await recentRollouts(database, { project: "p" }, { rollouts: 1 });
+    expect([rollouts.map(({ report }) => report.id), older]).toEqual([[last], 3]);
   });
 
   it("is looked for in the newest alone where these have come to all that are asked about, and is the same", async () => {

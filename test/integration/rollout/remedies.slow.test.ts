@@ -10,6 +10,8 @@ import { Marks } from "../../../provider/rollout/marks/marks";
 import { RolloutMarks } from "../../../provider/rollout/marks/rollout-marks";
 import type { TenantError } from "../../../provider/rollout/report/rollout-report";
 import { stateBackend } from "../../../provider/rollout/state-backend";
+import { tenantError } from "../../../provider/rollout/tenant-error";
+import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { COMMAND } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { targetOf } from "../../support/journal-story";
@@ -24,6 +26,12 @@ import { runEnvironment } from "../../support/run-environment";
 const NAMES = ["t0", "t1"];
 const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };
+const NEEDS_OTHER_FILES = tenantError(
+  new EmailSecurityError("ERR_SETTINGS_FILE", "An entry is invalid."),
+  "apply",
+  [],
+  { resume: "email-security rollout --resume", anew: "email-security rollout tenants.yaml" },
+);
 
 let base: string;
 let copies = 0;
@@ -134,6 +142,15 @@ const STATES: Readonly<Record<string, State>> = {
     rival: ["plan"],
     stop: ["status"],
   },
+  "is done, and a tenant needs other files": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: NEEDS_OTHER_FILES, t1: undefined });
+      return await done(journal, id);
+    },
+    status: ["plan", "--resume"],
+    rival: ["plan"],
+    stop: ["status"],
+  },
   "was given up": {
     make: async (journal) => {
       const id = await begun(journal, { t0: undefined });
@@ -165,6 +182,16 @@ const STATES: Readonly<Record<string, State>> = {
     status: ["rollback"],
     rival: ["plan"],
     stop: ["status"],
+  },
+  "stopped where a tenant needs other files": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: NEEDS_OTHER_FILES });
+      await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
+      return id;
+    },
+    status: ["plan", "--resume", "rollback", "skip", "stop"],
+    rival: ["--resume", "rollback", "stop"],
+    stop: ["rollback"],
   },
 };
 

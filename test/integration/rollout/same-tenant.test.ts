@@ -114,7 +114,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
 
   it("reports swapped keys for both tenants although both hold what is declared", async () => {
     const swapped = { GLOBEX_KEY: "sandbox-hooli-ci", HOOLI_KEY: "sandbox-globex-ci" };
-    const { code, stdout } = await run(swapped, "fleet", "status", "--json");
+    const { code, stdout } = await run(swapped, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as Told;
     expect([code, tenants.map(({ standing, error }) => [standing, error?.code])]).toEqual([
       1,
@@ -130,7 +130,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
     ["another one of the same tenant", "sandbox-globex-console"],
     ["that of the other tenant", "sandbox-globex-ci"],
   ])("reads the right tenant where own domains show which one has a wrong key, %s", async (_which, key) => {
-    const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--json");
+    const { stdout } = await run({ ACME_KEY: key }, "fleet", "status", "--format", "json");
     const { tenants } = JSON.parse(stdout) as Told;
     expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong", "in-step", "in-step"]);
   });
@@ -146,7 +146,8 @@ tenants: { acme: {}, globex: {}, hooli: {} }
       "status",
       "--except",
       "acme",
-      "--json",
+      "--format",
+      "json",
     );
     expect(outcome.code).toBe(1);
     const { tenants } = JSON.parse(outcome.stdout) as Told;
@@ -160,7 +161,7 @@ tenants: { acme: {}, globex: {}, hooli: {} }
   it("doesn't say that nothing was found where a key opens another tenant", async () => {
     withoutOwnDomains();
     const wrong = { ACME_KEY: "sandbox-globex-console" };
-    const outcome = await run(wrong, "find", "hidden.example", "--all", "--json");
+    const outcome = await run(wrong, "find", "hidden.example", "--all", "--format", "json");
     const { tenants, isComplete } = JSON.parse(outcome.stdout) as Told;
     expect([outcome.code, isComplete]).toEqual([1, false]);
     expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([

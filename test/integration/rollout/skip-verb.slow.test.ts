@@ -94,7 +94,7 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
   const looked = [
     await skip(),
     await run(["rollout", "status"]),
-    await run(["fleet", "status", "--markdown", "fleet.md", "--json", "fleet.json"]),
+    await run(["fleet", "status", "--output", "fleet.md", "--output", "fleet.json"]),
   ];
   const markdown = readFileSync(folder.path("fleet.md"), "utf8");
   expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);

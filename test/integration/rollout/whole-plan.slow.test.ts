@@ -3,7 +3,7 @@ import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
 /*
- * What `email-security rollout --markdown` and `--html` say of a plan, over the sandbox.
+ * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
  */
 
 describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () => {
@@ -36,7 +36,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
   it("refuses to ask for mail that nothing would tell of", async () => {
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
-    expect(stderr).toContain("--evidence is told in the --markdown or --html of a plan");
+    expect(stderr).toContain("--evidence is told in the Markdown or HTML of a plan");
     // It would be told that no mail was looked at, to somebody who asked for it.
     for (const task of [["--only-expired"], ["--mend", "drift"]]) {
       const asked = await fleet.plan(["--evidence", "sample", ...task]);
@@ -46,7 +46,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
   });
 
   it("says so where there is nothing to write, as no tenant is to be mended", async () => {
-    const { code, stderr } = await fleet.plan(["--mend", "drift", "--json", "plan.json"]);
+    const { code, stderr } = await fleet.plan(["--mend", "drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
     expect(stderr).toBe(
       "0 of 8 tenants say `onDrift: mend` in the settings files: nothing is mended.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",

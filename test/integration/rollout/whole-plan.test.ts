@@ -4,7 +4,7 @@ import { hasShell } from "../engine-setup/workshop";
 import { NAMES, PlannedFleet } from "./planned-fleet";
 
 /*
- * What `email-security rollout --markdown` and `--html` say of a plan, over the sandbox.
+ * What the Markdown and HTML of `email-security rollout` say of a plan, over the sandbox.
  */
 
 describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
@@ -29,7 +29,7 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);
-    expect(stderr).toContain("Wrote plan.md and plan.html, with what the mail of 5 of 7 tenants says.");
+    expect(stderr).toContain("Wrote plan.md, plan.html, with what the mail of 5 of 7 tenants says.");
     expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
     expect(text).toContain(
       "> [!CAUTION]\n> **Refused.** `--fail-on` refuses the changes of 1 tenant. 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",

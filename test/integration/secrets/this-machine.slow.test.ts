@@ -21,24 +21,24 @@ describe("a file with what a tenant holds", () => {
         "plan",
         "settings/t0.yaml",
         "--no-evidence",
-        "--markdown",
+        "--output",
         "a.md",
-        "--html",
+        "--output",
         "a.html",
-        "--json",
+        "--output",
         "a.json",
       ],
       ["a.md", "a.html", "a.json"],
     ],
-    ["drift", ["drift", "settings/t0.yaml", "--markdown", "a.md", "--json", "a.json"], ["a.md", "a.json"]],
-    ["lint", ["lint", "settings/t0.yaml", "--sarif", "a.sarif"], ["a.sarif"]],
-    ["csv export", ["csv", "export", "settings/t0.yaml", "--out", "a.csv"], ["a.csv"]],
+    ["drift", ["drift", "settings/t0.yaml", "--output", "a.md", "--output", "a.json"], ["a.md", "a.json"]],
+    ["lint", ["lint", "settings/t0.yaml", "--output", "a.sarif"], ["a.sarif"]],
+    ["csv export", ["csv", "export", "settings/t0.yaml", "--output", "a.csv"], ["a.csv"]],
     ["suggest", ["suggest", "settings/t0.yaml", "--patch", "a.patch"], ["a.patch"]],
     ["export", ["export", "--to", "out"], ["out/settings.yaml"]],
     ["export --pulumi-import", ["export", "--pulumi-import", "a.json"], ["a.json"]],
     [
       "rollout",
-      ["rollout", "tenants.yaml", "--markdown", "a.md", "--html", "a.html", "--json", "a.json"],
+      ["rollout", "tenants.yaml", "--output", "a.md", "--output", "a.html", "--output", "a.json"],
       ["a.md", "a.html", "a.json", ".email-security/rollouts.db"],
     ],
   ];
@@ -105,7 +105,7 @@ describe("what was clicked in the console", () => {
       verdict_scope: "global",
     }));
     click(clicked);
-    const { output, stderr } = await machine.run(["drift", "settings/t0.yaml", "--adopt"]);
+    const { output, stderr } = await machine.run(["drift", "settings/t0.yaml", "--adopt", "added"]);
     expect(stderr.match(/^Not adopted: /gm)?.length, output).toBe(clicked.length);
     expect(stderr).not.toMatch(/^wrote /im);
     expect(commandsIn(output)).toEqual([]);

@@ -11,7 +11,7 @@ import { KEY, KEYS, Machine } from "./machine";
 
 describe.skipIf(!hasShell)("what a program is started with", () => {
   it.each<[string, readonly string[], readonly string[], readonly string[]]>([
-    ["doctor", ["doctor", "--json"], ["pulumi version", "pulumi whoami --non-interactive"], []],
+    ["doctor", ["doctor", "--format", "json"], ["pulumi version", "pulumi whoami --non-interactive"], []],
     [
       "plan --stack",
       ["plan", "settings/t0.yaml", "--stack", "dev", "--no-evidence"],

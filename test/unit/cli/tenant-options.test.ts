@@ -9,7 +9,7 @@ import {
 
 it("selects the same, whether values stand beside the options or not", () => {
   const alone = withSelection(new Command()).argument("[file]");
-  const beside = withSelectionBesideValues(new Command(), "").argument("[values...]");
+  const beside = withSelectionBesideValues(new Command()).argument("[values...]");
   alone.parse(["--only", "a,b", "c*", "--label", "ring=canary", "!eu=yes"], { from: "user" });
   beside.parse(["--only", "a,b", "v", "--only", "c*", "--label", "ring=canary", "--label", "!eu=yes", "w"], {
     from: "user",

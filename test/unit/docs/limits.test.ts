@@ -15,14 +15,15 @@ const NUMBERS = [
   ["paging", "MAX_READING_MS", 30 * 60_000, threats, "half an hour"],
   ["fields", "MAX_ID_LENGTH", 1_000, threats, "| an id | 1,000 characters"],
   ["retry-policy", "MAX_TRIES", 4, retries, "up to 4 times in all"],
+  ["retry-policy", "MAX_CHECKED_TRIES", 3, retries, "is sent again, at most twice"],
   ["retry-policy", "MAX_REFUSALS", 8, retries, "up to 8 times and 2 minutes"],
   ["retry-policy", "DEADLINE_MS", 120_000, retries, "No try begins later than 2 minutes"],
   ["retry-policy", "BASE_DELAY_MS", 250, retries, "250 ms before the second try"],
   ["retry-policy", "RETRY_BUDGET", 10, retries, "a budget** of 10 retries"],
   ["retry-policy", "REFILL_A_SUCCESS", 0.1, retries, "one more for every 10 requests"],
   ["retry-policy", "MAX_RETRY_BUDGET", 100, retries, "up to 100;"],
-  ["retry-policy", "CIRCUIT_WAVES", 6, retries, "after six waves of failures"],
-  ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "for half a minute"],
+  ["retry-policy", "CIRCUIT_FAILURE_BURSTS", 6, retries, "After six consecutive failure bursts"],
+  ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "opens for 30 seconds"],
   ["adaptive-limit", "FIRST_CONCURRENCY", 16, retries, "16 at first"],
 ] as const;
 

@@ -51,7 +51,9 @@ it("tells the same drift of many tenants once, and names a hundred of them, with
   );
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   const text = statusText(status);
-  expect(text.replaceAll(/\s+/g, " ")).toContain(`in ${names} and 50 more, which --json names made by`);
+  expect(text.replaceAll(/\s+/g, " ")).toContain(
+    `in ${names} and 50 more, which --format json names made by`,
+  );
   expect(text).toContain("Drifted (150 tenants):\n  added allow evil.example, 150 tenants\n      in t0, t1,");
   expect(text).toContain(`      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
@@ -84,10 +86,12 @@ it("tells thirty points of a section, and how many more there are, in 80 columns
   const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
   const text = statusText(status, 80);
   expect(text.match(/added allow/g)).toHaveLength(30);
-  expect(text).toContain("and 470 more, among them 470 new allows; --json holds all of them");
+  expect(text).toContain("and 470 more, among them 470 new allows; --format json shows all of them");
   const markdown = statusMarkdown(status);
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
-  expect(markdown).toMatch(/^- … and 4\d\d more, among them 4\d\d new allows; `--json` holds all of them$/m);
+  expect(markdown).toMatch(
+    /^- … and 4\d\d more, among them 4\d\d new allows; `--format json` shows all of them$/m,
+  );
 });
 
 it("tells dangerous drift of one tenant before what all have, and names its tenant first", () => {
@@ -128,7 +132,7 @@ it("tells dangerous drift of one tenant before what all have, and names its tena
   const text = statusText(status);
   expect(text.indexOf("changed allow turned.example, 1 tenant\n      in t39\n")).toBeGreaterThan(0);
   expect(text.replaceAll(/\s+/g, " ")).toContain(
-    "and 32 more, none of them a new allow, a removed deny or a removed VIP; --json holds all of them",
+    "and 32 more, none of them a new allow, a removed deny or a removed VIP; --format json shows all of them",
   );
   const markdown = statusMarkdown({ ...status, tenants: [...failing, ...status.tenants] });
   expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);

@@ -9,7 +9,6 @@ import { EmailSecurityError } from "../../../provider/settings/email-security-er
 const NEXT = {
   resume: "email-security rollout --resume 20261121-a",
   anew: "email-security rollout tenants.yaml",
-  stop: "email-security rollout stop 20261121-a",
 };
 
 /** The rooms whose errors can come to be a tenant's failure. */

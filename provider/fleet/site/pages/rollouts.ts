@@ -1,113 +1,104 @@
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
-import {
-  enumerate,
-  given,
-  join,
-  minute,
-  number,
-  say,
-  sentence,
-  type Words,
-} from "../../../plan/render/words";
-import type { RolloutsTold, RolloutTold, WaveTold } from "../../../rollout/journal/rollouts-told";
-import { duration } from "../../../rollout/report/duration";
-import { TENANT_STATES, taskWords, WAVE_STATES } from "../../../rollout/report/told-rollout";
-import type { RolloutState, TenantState } from "../../../rollout/wave";
+import { counted, given, join, number, say, sentence, type Words } from "../../../plan/render/words";
+import { sharedChanges } from "../../../rollout/history/change-words";
+import type { ShownRollout } from "../../../rollout/history/history-schema";
+import type { RecentRollouts } from "../../../rollout/history/recent-rollouts";
+import { between, duration } from "../../../rollout/report/duration";
+import type { TenantReport } from "../../../rollout/report/rollout-report";
+import { taskWords } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
+import { rolloutPage } from "../paths";
+import {
+  changeHtml,
+  commitWords,
+  countWords,
+  PageLinks,
+  plannedBy,
+  prunedWords,
+  rolloutState,
+  startWords,
+  timeline,
+} from "./rollout-parts";
 import { type Shell, shellPage } from "./shell";
 
-/** The newest rollouts, each with its waves on one line of time. */
-export function rolloutsPage(shell: Shell, told: RolloutsTold | undefined): string {
-  const { rollouts = [], older = 0 } = told ?? {};
+/**
+ * The newest rollouts, each with its first tenants and changes, and its waves.
+ *
+ * @param tenants the names of those that have a page.
+ */
+export function rolloutsPage(
+  shell: Shell,
+  recent: RecentRollouts | undefined,
+  tenants: ReadonlySet<string>,
+): string {
+  const { rollouts = [], older = 0 } = recent ?? {};
+  const links = new PageLinks(rollouts, tenants);
   return shellPage(shell, {
     title: "Rollouts",
     path: "rollouts.html",
     main: html`<h1>Rollouts</h1>
 <p class="source">${
-      told === undefined
-        ? "There was no rollouts' journal where the site was made."
+      recent === undefined
+        ? "There was no rollout journal where the site was made."
         : rollouts.length === 0
-          ? "The journal has none of this project."
-          : "The newest first. rollout status tells more of each."
+          ? "The journal has no rollout of this project."
+          : "The newest come first. Each has a page with all its tenants and changes."
     }</p>
-${rollouts.map(rolloutHtml)}
-${older > 0 ? html`<p class="source">and ${number(older)} before</p>` : ""}`,
+${rollouts.map((shown) => articleHtml(shown, links))}
+${older > 0 ? html`<p class="source">and ${counted(older, "older rollout")}; <code>rollout history</code> lists them</p>` : ""}`,
   });
 }
 
-const STATES: Readonly<Record<RolloutState, string>> = {
-  planned: "planned",
-  running: "under way, or interrupted",
-  waiting: "waits for a person",
-  stopped: "stopped",
-  abandoned: "given up",
-  done: "done",
-};
+/** So many tenants and changes of a rollout are in the list; its page has the rest. */
+const TENANTS = 8;
+const CHANGES = 3;
 
-function rolloutHtml({
-  id,
-  state,
-  source,
-  digest,
-  reason,
-  rollsBack,
-  task,
-  startedAtMs,
-  finishedAtMs,
-  waves,
-}: RolloutTold): Html {
-  const facts: Words[] = [
-    say`begun ${minute(new Date(startedAtMs).toISOString())}`,
-    ...(finishedAtMs === undefined ? [] : [say`took ${duration(finishedAtMs - startedAtMs)}`]),
-    say`${given(excerpt(source, 200))}`,
-    ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack))}`]),
-    ...taskWords(task),
-    ...(digest === "" ? [] : [say`${given(excerpt(digest))}`]),
-  ];
-  return html`<article class="rollout" id="r-${excerpt(id)}"><h2><bdi>${excerpt(id)}</bdi> <span class="state is-${state}">${STATES[state]}</span></h2>
-<p class="facts">${htmlWords(join(facts, " · "))}</p>${reason === undefined ? "" : html`<p>${htmlWords([sentence(excerpt(reason, 500))])}</p>`}
-${timeline(waves)}</article>
+function articleHtml(shown: ShownRollout, links: PageLinks): Html {
+  const { report } = shown;
+  const { id, reason, counts, tenants } = report;
+  const names = tenants.toSorted((one, other) => rankOf(one) - rankOf(other)).map(({ name }) => name);
+  const more = names.length - TENANTS;
+  const pruned = prunedWords(shown);
+  return html`<article class="rollout"><h2>${links.rollout(id)} ${rolloutState(report)}</h2>
+<p class="facts">${htmlWords(join(factsOf(shown), " · "))}</p>${
+    reason === undefined ? "" : html`<p>${htmlWords([sentence(excerpt(reason, 500))])}</p>`
+  }${links.rollbacks(report)}
+<p>${htmlWords(countWords(counts, "No tenants"))}${names.length === 0 ? "" : ": "}${links.tenants(names.slice(0, TENANTS))}${
+    more > 0 ? html` <a href="${rolloutPage(id)}#tenants">and ${number(more)} more</a>` : ""
+  }</p>
+${changesHtml(shown)}${pruned === undefined ? "" : html`<p class="facts">${htmlWords(pruned)}</p>`}
+${timeline(report)}</article>
 `;
 }
 
-/** When each wave ran and how long it was waited for: bars on one line of time. */
-function timeline(waves: readonly WaveTold[]): Html {
-  const spans = waves.map((wave) => {
-    const { startedAtMs: from, throughAtMs: through, soakUntilMs: soaked, finishedAtMs: finished } = wave;
-    if (from === undefined) return { wave };
-    const until = Math.max(from, through ?? from);
-    return {
-      wave,
-      from,
-      until,
-      soaked: Math.max(until, Math.min(soaked ?? until, finished ?? soaked ?? until)),
-    };
-  });
-  const begun = spans.flatMap(({ from, soaked }) => (from === undefined ? [] : [[from, soaked] as const]));
-  const first = Math.min(...begun.map(([from]) => from));
-  const all = Math.max(1, Math.max(...begun.map(([, until]) => until)) - first);
-  const part = (ms: number): string => `${((ms / all) * 100).toFixed(2)}%`;
-  return html`<ul class="timeline">${spans.map(({ wave, from, until = 0, soaked = 0 }) => {
-    const bars =
-      from === undefined
-        ? ""
-        : html`<rect class="ran" x="${part(from - first)}" width="${part(Math.max(until - from, all / 200))}" height="100%"/>${
-            soaked > until
-              ? html`<rect class="soaked" x="${part(until - first)}" width="${part(soaked - until)}" height="100%"/>`
-              : ""
-          }`;
-    const took =
-      from === undefined
-        ? ""
-        : html`, took ${duration(until - from)}${soaked > until ? html`, waited ${duration(soaked - until)}` : ""}`;
-    return html`<li class="is-${wave.state}"><span class="of"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="took">${WAVE_STATES[wave.state].word}: ${htmlWords(countsOf(wave))}${took}</span></li>`;
-  })}</ul>`;
+/** The failed tenants come first, and the unchanged ones last. */
+function rankOf({ state }: TenantReport): number {
+  return state === "failed" ? 0 : state === "unchanged" ? 2 : 1;
 }
 
-function countsOf({ counts }: WaveTold): Words {
-  const states = Object.keys(TENANT_STATES) as TenantState[];
-  const parts = states
-    .filter((state) => counts[state] > 0)
-    .map((state): Words => [`${number(counts[state])} ${TENANT_STATES[state].word}`]);
-  return parts.length === 0 ? ["no tenants"] : enumerate(parts);
+function factsOf(shown: ShownRollout): readonly Words[] {
+  const { startedAt, finishedAt, source, task } = shown.report;
+  const took = between(startedAt, finishedAt);
+  const [commit, by] = [commitWords(shown, 12), plannedBy(shown)];
+  return [
+    say`begun ${startWords(shown)}`,
+    ...(took === undefined ? [] : [say`took ${duration(took)}`]),
+    ...(by === undefined ? [] : [say`planned by ${given(by)}`]),
+    ...(commit === undefined ? [] : [say`commit ${commit}`]),
+    [given(excerpt(source, 200))],
+    ...taskWords(task),
+  ];
+}
+
+function changesHtml({ report: { id }, tenants }: ShownRollout): Html | undefined {
+  const shared = sharedChanges(tenants);
+  if (shared.length === 0) return undefined;
+  const more = shared.length - CHANGES;
+  return html`<ul class="edits">${shared
+    .slice(0, CHANGES)
+    .map(({ change, names }) => changeHtml(change, html`in ${counted(names.length, "tenant")}`))}${
+    more > 0
+      ? html`<li><a href="${rolloutPage(id)}#changes">and ${counted(more, "more change")}</a></li>`
+      : ""
+  }</ul>`;
 }

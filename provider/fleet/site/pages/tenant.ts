@@ -1,7 +1,7 @@
 import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
 import { Html, html, htmlWords } from "../../../plan/render/html-text";
 import { counted, given, minute, say, sentence, type Words } from "../../../plan/render/words";
-import type { StackTold } from "../../../rollout/journal/rollouts-told";
+import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
 import { plannedText, TENANT_STATES } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
 import type {
@@ -14,7 +14,7 @@ import type {
 import { toldStatus } from "../../status/told-status";
 import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
 import type { MailSeen } from "../mail-seen";
-import { tenantPage } from "../paths";
+import { rolloutPage, tenantPage } from "../paths";
 import { type SiteRun, sinceWhen } from "../runs";
 import { scriptJson } from "../script-json";
 import { listChoices, NO_SCRIPT, ownSectionHtml, type Shell, STANDING_NAMES, shellPage } from "./shell";
@@ -28,7 +28,7 @@ export interface TenantPage {
   readonly reviews: readonly FleetFinding[];
   readonly findings: readonly FleetFinding[];
   /** What rollouts did to it, the newest first. */
-  readonly history: readonly StackTold[];
+  readonly history: readonly StackOutcome[];
   readonly runs: readonly SiteRun[];
   /** The data that its entries are in, relative to the site. */
   readonly data: readonly string[];
@@ -167,12 +167,12 @@ function mailHtml(mail: MailSeen | undefined): Html | undefined {
   return html`<p class="source">${[read, ...missing].join(" ")}</p>`;
 }
 
-function historyHtml(history: readonly StackTold[]): Html | undefined {
+function historyHtml(history: readonly StackOutcome[]): Html | undefined {
   if (history.length === 0) return undefined;
   const left = history.length - MOST_ROLLOUTS;
-  const rows = history.slice(0, MOST_ROLLOUTS).map(({ rollout, wave, state, atMs, planned, code }) => {
-    const told = planned === undefined ? "" : plannedText({ planned });
-    return html`<tr><td data-label="Rollout"><a href="../rollouts.html#r-${excerpt(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${minute(new Date(atMs).toISOString()).join("")}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${told === "" ? "none" : told}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATES[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
+  const rows = history.slice(0, MOST_ROLLOUTS).map(({ rollout, wave, state, at, planned, code }) => {
+    const told = plannedText({ planned });
+    return html`<tr><td data-label="Rollout"><a href="../${rolloutPage(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${htmlWords(minute(at))}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${told === "" ? "none" : told}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATES[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
 `;
   });
   return html`<section><h2 id="history">Rollouts</h2><div class="table" tabindex="0" role="region" aria-labelledby="history"><table><thead><tr>${[

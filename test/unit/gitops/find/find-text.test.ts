@@ -45,7 +45,7 @@ it("tells once what is the same in many tenants, and counts those that are not n
   const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
   const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
   expect(findText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
-    `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --json names who made it, the service does not tell `,
+    `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names who made it, the service does not tell `,
   );
 });
 

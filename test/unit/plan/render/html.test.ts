@@ -67,7 +67,7 @@ describe("a plan as a page", () => {
     const page = planHtml(hugePlan(20_000));
     expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
     expect(read(page)).toMatch(
-      /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--json` holds all of them\./,
+      /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--format json` shows all of them\./,
     );
     // Dangers come whole, and what has no room unfolded is a line of its own.
     expect(page.match(/<li class="change is-danger [^>]*><details/g)).toHaveLength(200);

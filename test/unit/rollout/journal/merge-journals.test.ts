@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
-import { mergeReached, mergeRolloutsTold } from "../../../../provider/rollout/journal/merge-journals";
+import { mergeReached } from "../../../../provider/rollout/journal/merge-journals";
 import type {
   NotReachedBy,
   Reached,
   ReachedBy,
   StackReach,
 } from "../../../../provider/rollout/journal/reached";
-import type { RolloutTold, StackTold } from "../../../../provider/rollout/journal/rollouts-told";
 
 function reachedBy(rollout: string, seq: number): ReachedBy {
   return {
@@ -66,23 +65,4 @@ test("drops a failed rollout that another journal's later rollout supersedes", (
   expect(mergeReached([failed, done]).stacks.get("acme")).toEqual({ last: reachedBy("done", 5) });
   const earlier = journal({ acme: { last: reachedBy("earlier", 3) } });
   expect(mergeReached([failed, earlier]).stacks.get("acme")?.next?.rollout).toBe("failed");
-});
-
-test("merges the history of two journals, newest first", () => {
-  const rollout = (id: string, startedAtMs: number): RolloutTold => ({
-    id,
-    state: "done",
-    source: "tenants.yaml",
-    digest: "r2-1",
-    startedAtMs,
-    waves: [],
-  });
-  const row = (id: string, atMs: number): StackTold => ({ rollout: id, wave: "all", state: "done", atMs });
-  const merged = mergeRolloutsTold([
-    { rollouts: [rollout("a", 10)], stacks: new Map([["acme", [row("a", 11)]]]), older: 1 },
-    { rollouts: [rollout("b", 20)], stacks: new Map([["acme", [row("b", 21)]]]), older: 2 },
-  ]);
-  expect(merged.rollouts.map(({ id }) => id)).toEqual(["b", "a"]);
-  expect(merged.stacks.get("acme")?.map(({ rollout: id }) => id)).toEqual(["b", "a"]);
-  expect(merged.older).toBe(3);
 });

@@ -10,6 +10,7 @@ import { RECEIVERS } from "../../../../provider/rollout/targets/notify";
 import { startHook } from "../../../support/hook";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";
+import { VirtualTime } from "../../../support/virtual-time";
 
 const never = new AbortController().signal;
 
@@ -166,7 +167,7 @@ describe("sending", () => {
   ])("tries again where that may help: %s", async (_what, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
     const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
-    const options = { signal: never, retryMs: 1, attemptMs: 200 };
+    const options = { signal: never, attemptMs: 200, time: new VirtualTime() };
     expect(receiver && (await deliver(receiver, "1", notice, options))).toBe(problem);
     expect(hook.received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(requests).fill("1"));
   });

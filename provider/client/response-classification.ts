@@ -1,0 +1,179 @@
+import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
+import { type Headers, retryAfterMs } from "./retry-after";
+
+/*
+ * The one place that decides what a response means, or a connection that failed in place of one. The client, the
+ * outcome checks, the rollouts and the notices all read it; `npm run docs` writes docs/reference/responses.md of it.
+ */
+
+/** Whom a failure concerns. */
+export type FailureScope = "request" | "tenant" | "rate limit" | "service" | "content";
+
+/** What a failure means for requests other than the one that failed. */
+export const SCOPES: Readonly<Record<FailureScope, ScopeEffects>> = {
+  request: { concerns: "this request; the service works" },
+  tenant: { concerns: "every request with this API key; the service works", abandonsListAfter: 1 },
+  "rate limit": {
+    concerns: "every request until the pause ends; the service works",
+    isSharedByAddress: true,
+    isRetryAfterRespected: true,
+    abandonsListAfter: 10,
+  },
+  service: {
+    concerns: "the service, or the connection to it",
+    isBreakerFailure: true,
+    isSharedByAddress: true,
+    isRetryAfterRespected: true,
+    abandonsListAfter: 10,
+  },
+  content: { concerns: "the answer: it isn't the service's, or not as documented", isBreakerFailure: true },
+};
+
+interface ScopeEffects {
+  readonly concerns: string;
+  /** Whether the circuit breaker counts it as a failure. */
+  readonly isBreakerFailure?: boolean;
+  /** Whether all tenants of the address may fail the same way. */
+  readonly isSharedByAddress?: boolean;
+  /** Whether `Retry-After` beside its status pauses the other requests. */
+  readonly isRetryAfterRespected?: boolean;
+  /** How many failures in a row abandon the rest of a list. Default: none do. */
+  readonly abandonsListAfter?: number;
+}
+
+/** Why the body of a success can't be used. */
+export type BodyProblem =
+  | "empty"
+  | "empty deletion"
+  | "truncated"
+  | "html"
+  | "content type"
+  | "shape"
+  | "envelope"
+  | "too large";
+
+/** What came back: a status that isn't a success, an unusable body of one, or the code of a connection's failure. */
+export type Observation =
+  | { readonly status: number; readonly headers?: Headers }
+  | { readonly body: BodyProblem }
+  | { readonly failure: string };
+
+/** What a response means. */
+export interface ResponseClass {
+  /** What came back, as the docs name it. */
+  readonly response: string;
+  readonly code: string;
+  /** Whether the same request may succeed when it is sent again. */
+  readonly isTransient: boolean;
+  readonly scope: FailureScope;
+  /** Whether a write may have taken effect. */
+  readonly outcomeUnknown: boolean;
+  /** How long the service asked to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** Certificates of an authority that this machine doesn't know. */
+export const UNKNOWN_AUTHORITY: readonly string[] = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+];
+
+/** Answers to a TLS greeting in something other than TLS. */
+export const NOT_TLS: readonly string[] = ["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"];
+
+const BAD_CERTIFICATE = [
+  "CERT_NOT_YET_VALID",
+  "CERT_HAS_EXPIRED",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  ...UNKNOWN_AUTHORITY,
+  ...NOT_TLS,
+];
+
+/** Failures before a request leaves. */
+const NOT_CONNECTED = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+];
+
+type Row = readonly [
+  response: string,
+  /** Statuses, `4xx` for all others of the kind; body problems; codes of failures, `*` for all others. */
+  signs: readonly (number | string)[],
+  code: string,
+  action: "retry" | "fail",
+  scope: FailureScope,
+  outcomeOfWrite: "known" | "unknown",
+];
+
+const TABLE: readonly Row[] = [
+  ["a redirect (3xx)", ["3xx"], "ERR_REDIRECT", "fail", "content", "known"],
+  ["400", [400], "ERR_BAD_REQUEST", "fail", "request", "known"],
+  ["401, 403", [401, 403], "ERR_AUTH", "fail", "tenant", "known"],
+  ["404", [404], "ERR_NOT_FOUND", "fail", "request", "known"],
+  ["408", [408], "ERR_UNEXPECTED_STATUS", "retry", "service", "unknown"],
+  ["409", [409], "ERR_CONFLICT", "fail", "request", "known"],
+  [RATE_LIMIT_STATUSES.join(", "), RATE_LIMIT_STATUSES, "ERR_RATE_LIMITED", "retry", "rate limit", "known"],
+  ["any other 4xx", ["4xx"], "ERR_UNEXPECTED_STATUS", "fail", "request", "known"],
+  ["500, 502, 503, 504", [500, 502, 503, 504], "ERR_SERVER", "retry", "service", "unknown"],
+  ["any other 5xx", ["5xx"], "ERR_SERVER", "fail", "service", "unknown"],
+  ["2xx, with no body", ["empty"], "ERR_EMPTY_BODY", "fail", "content", "unknown"],
+  ["2xx to a DELETE, with no body", ["empty deletion"], "ERR_EMPTY_BODY", "retry", "content", "unknown"],
+  ["2xx, with a truncated or broken body", ["truncated"], "ERR_BROKEN_BODY", "retry", "service", "unknown"],
+  ["2xx, with an HTML page", ["html"], "ERR_HTML_RESPONSE", "fail", "content", "unknown"],
+  ["2xx, of another type or encoding", ["content type"], "ERR_CONTENT_TYPE", "fail", "content", "unknown"],
+  ["2xx, with JSON of another shape", ["shape"], "ERR_INVALID_RESPONSE", "fail", "content", "unknown"],
+  ["2xx, in another envelope", ["envelope"], "ERR_WRONG_ENVELOPE", "fail", "content", "unknown"],
+  ["2xx, too large", ["too large"], "ERR_RESPONSE_TOO_LARGE", "fail", "content", "unknown"],
+  ["no whole answer in time", ["timeout"], "ERR_TIMEOUT", "retry", "service", "unknown"],
+  ["no connection", NOT_CONNECTED, "ERR_NETWORK", "retry", "service", "known"],
+  ["a bad certificate, or no TLS", BAD_CERTIFICATE, "ERR_NETWORK", "fail", "service", "known"],
+  ["a proxy that refuses the tunnel (4xx)", ["proxy 4xx"], "ERR_NETWORK", "fail", "service", "known"],
+  ["a proxy that fails, or no proxy", ["proxy 5xx", "proxy"], "ERR_NETWORK", "retry", "service", "known"],
+  ["a reset, or any other connection failure", ["*"], "ERR_NETWORK", "retry", "service", "unknown"],
+  ["not sent: the client is closed", ["closed"], "ERR_NETWORK", "fail", "service", "known"],
+  ["not sent: the circuit breaker is open", [], "ERR_CIRCUIT_OPEN", "fail", "service", "known"],
+  ["not sent: no permit", [], "ERR_NO_PERMIT", "fail", "tenant", "known"],
+  ["not sent: the run was cancelled", [], "ERR_CANCELLED", "fail", "tenant", "known"],
+];
+
+/** What each kind of response means, in the order in which the docs show it. */
+export const RESPONSE_CLASSES: readonly ResponseClass[] = TABLE.map(
+  ([response, , code, action, scope, outcome]) => ({
+    response,
+    code,
+    isTransient: action === "retry",
+    scope,
+    outcomeUnknown: outcome === "unknown",
+  }),
+);
+
+const BY_SIGN = new Map(
+  TABLE.flatMap(([, signs], at) => signs.map((sign) => [sign, RESPONSE_CLASSES[at] as ResponseClass])),
+);
+
+const BY_CODE = Map.groupBy(RESPONSE_CLASSES, ({ code }) => code);
+
+export function classify(observation: Observation): ResponseClass {
+  if (!("status" in observation)) {
+    const sign = "body" in observation ? observation.body : observation.failure;
+    return (BY_SIGN.get(sign) ?? BY_SIGN.get("*")) as ResponseClass;
+  }
+  const { status, headers = {} } = observation;
+  const kind = `${Math.min(5, Math.floor(status / 100))}xx`;
+  const found = (BY_SIGN.get(status) ?? BY_SIGN.get(kind)) as ResponseClass;
+  return SCOPES[found.scope].isRetryAfterRespected
+    ? { ...found, retryAfterMs: retryAfterMs({ headers }) }
+    : found;
+}
+
+/** The scope of an error whose code is all that is known; undefined for a code of several scopes, or of none. */
+export function scopeOfCode(code: string): FailureScope | undefined {
+  const [scope, ...others] = new Set(BY_CODE.get(code)?.map((one) => one.scope));
+  return others.length === 0 ? scope : undefined;
+}

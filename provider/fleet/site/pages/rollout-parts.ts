@@ -1,0 +1,164 @@
+import { type Html, html, htmlWords } from "../../../plan/render/html-text";
+import { SIGNS } from "../../../plan/render/plan-words";
+import { enumerate, given, minute, number, say, type Words } from "../../../plan/render/words";
+import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
+import { changeLine } from "../../../rollout/history/shown-page";
+import { duration } from "../../../rollout/report/duration";
+import type { RolloutReport, WaveReport } from "../../../rollout/report/rollout-report";
+import {
+  type RolloutMood,
+  rolloutWords,
+  TENANT_STATES,
+  toldRollout,
+  waveTimes,
+} from "../../../rollout/report/told-rollout";
+import type { TenantState } from "../../../rollout/wave";
+import { excerpt } from "../../../settings/text";
+import { rolloutPage, tenantPage } from "../paths";
+
+const TONES: Readonly<Record<RolloutMood, string>> = {
+  danger: "is-stopped",
+  warning: "is-waiting",
+  none: "is-done",
+  running: "is-running",
+};
+
+/** The state of a rollout with its color. */
+export function rolloutState(report: RolloutReport): Html {
+  const { mood, verdict } = toldRollout(report);
+  return html`<span class="state ${TONES[mood]}">${verdict}</span>`;
+}
+
+/** Makes links to the pages of rollouts and tenants, where the site has one. */
+export class PageLinks {
+  readonly #rollouts: ReadonlyMap<string, RolloutReport>;
+  readonly #tenants: ReadonlySet<string>;
+  readonly #root: string;
+
+  /**
+   * @param tenants the names of those that have a page.
+   * @param root the way from the page with the links to the site's folder.
+   */
+  constructor(rollouts: readonly ShownRollout[], tenants: ReadonlySet<string>, root = "") {
+    this.#rollouts = new Map(rollouts.map(({ report }) => [report.id, report]));
+    this.#tenants = tenants;
+    this.#root = root;
+  }
+
+  rollout(id: string): Html {
+    const shown = html`<bdi>${excerpt(id)}</bdi>`;
+    return this.#rollouts.has(id) ? html`<a href="${this.#root}${rolloutPage(id)}">${shown}</a>` : shown;
+  }
+
+  tenants(names: readonly string[]): Html {
+    return html`${names.map((name, index) => {
+      const shown = html`<bdi>${excerpt(name)}</bdi>`;
+      const link = this.#tenants.has(name)
+        ? html`<a href="${this.#root}${tenantPage(name)}">${shown}</a>`
+        : shown;
+      return html`${index === 0 ? "" : ", "}${link}`;
+    })}`;
+  }
+
+  /** Which rollout this one rolls back, and which ones roll this one back. */
+  rollbacks({ id, rollsBack, rolledBackBy }: RolloutReport): Html {
+    const others = [...this.#rollouts.values()].filter((other) => other.rollsBack === id);
+    const by = new Set([
+      ...(rolledBackBy === undefined ? [] : [rolledBackBy]),
+      ...others.map((other) => other.id),
+    ]);
+    return html`${rollsBack === undefined ? "" : html`<p>Rolls back ${this.rollout(rollsBack)}.</p>`}${
+      by.size === 0
+        ? ""
+        : html`<p>${rolledBackBy === undefined ? "Partly rolled back" : "Rolled back"} by ${[...by].map((one, index) => html`${index === 0 ? "" : ", "}${this.rollout(one)}`)}.</p>`
+    }`;
+  }
+}
+
+/** A change, and what it is of. */
+export function changeHtml(change: KeptChange, where: Html): Html {
+  const { words, more = [] } = changeLine(change);
+  return html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span><div>${htmlWords(words)} ${where}${more.map(
+    (one) => html`<p class="facts">${htmlWords(one)}</p>`,
+  )}</div></li>
+`;
+}
+
+/** When it began, and who began it. */
+export function startWords({ report, happened }: ShownRollout): Words {
+  const by = happened.find(({ kind }) => kind === "started")?.by;
+  const at = minute(report.startedAt ?? report.createdAt);
+  return by === undefined ? at : say`${at} by ${given(excerpt(by))}`;
+}
+
+/** Who planned it; undefined where the journal does not know. */
+export function plannedBy({ origin }: ShownRollout): string | undefined {
+  if (origin === undefined) return undefined;
+  return excerpt(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`);
+}
+
+/** The commit that it was planned from; undefined where the journal does not know. */
+export function commitWords({ origin }: ShownRollout, length = 40): Words | undefined {
+  if (origin?.revision === undefined) return undefined;
+  const commit = given(excerpt(origin.revision.slice(0, length)));
+  return origin.isChanged === true ? say`${commit} and uncommitted changes` : [commit];
+}
+
+/** The day on which its files and whole plans were removed from the journal. */
+export function prunedWords({ prunedAt }: ShownRollout): Words | undefined {
+  if (prunedAt === undefined) return undefined;
+  return [
+    `Pruned on ${prunedAt.slice(0, 10)}: the journal no longer has its settings files, whole plans and tenants' steps.`,
+  ];
+}
+
+/** When each wave ran and how long it soaked: bars on one time line. */
+export function timeline(report: RolloutReport): Html {
+  const times = waveTimes(report);
+  const { waves: states } = rolloutWords(report);
+  const spans = report.waves.map((wave) => ({ wave, ...spanOf(wave, times.get(wave.name)?.lastAt) }));
+  const started = spans.flatMap(({ from, soaked }) => (from === undefined ? [] : [[from, soaked] as const]));
+  const first = Math.min(...started.map(([from]) => from));
+  const all = Math.max(1, Math.max(...started.map(([, until]) => until)) - first);
+  const part = (ms: number): string => `${((ms / all) * 100).toFixed(2)}%`;
+  return html`<ul class="timeline">${spans.map(({ wave, from, until, soaked }) => {
+    const bars =
+      from === undefined
+        ? ""
+        : html`<rect class="ran" x="${part(from - first)}" width="${part(Math.max(until - from, all / 200))}" height="100%"/>${
+            soaked > until
+              ? html`<rect class="soaked" x="${part(until - first)}" width="${part(soaked - until)}" height="100%"/>`
+              : ""
+          }`;
+    const took =
+      from === undefined
+        ? ""
+        : html`, took ${duration(until - from)}${soaked > until ? html`, waited ${duration(soaked - until)}` : ""}`;
+    return html`<li class="is-${wave.state}"><span class="of"><bdi>${excerpt(wave.name)}</bdi></span><svg class="track" aria-hidden="true">${bars}</svg><span class="took">${states[wave.state].word}: ${htmlWords(countWords(wave.counts, "no tenants"))}${took}</span></li>`;
+  })}</ul>`;
+}
+
+interface Span {
+  readonly from: number | undefined;
+  readonly until: number;
+  readonly soaked: number;
+}
+
+function spanOf({ startedAt, finishedAt, soakUntil }: WaveReport, lastAt = ""): Span {
+  const [from, last, finished, soak] = [startedAt, lastAt, finishedAt, soakUntil].map((time) => {
+    const ms = Date.parse(time ?? "");
+    return Number.isNaN(ms) ? undefined : ms;
+  });
+  if (from === undefined) return { from, until: 0, soaked: 0 };
+  const until = Math.max(from, last ?? from);
+  return { from, until, soaked: Math.max(until, Math.min(soak ?? until, finished ?? soak ?? until)) };
+}
+
+/** `10 changed, 2 failed and 1 unchanged`. */
+export function countWords(counts: Readonly<Record<TenantState, number>>, none: string): Words {
+  const states = Object.keys(TENANT_STATES) as TenantState[];
+  const parts = states
+    .filter((state) => counts[state] > 0)
+    .map((state): Words => [`${number(counts[state])} ${TENANT_STATES[state].word}`]);
+  return parts.length === 0 ? [none] : enumerate(parts);
+}

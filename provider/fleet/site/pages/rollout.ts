@@ -1,0 +1,194 @@
+import { htmlVerdict } from "../../../plan/render/html-page";
+import { type Html, html, htmlWords } from "../../../plan/render/html-text";
+import { counted, given, minute, number, say, sentence, type Words } from "../../../plan/render/words";
+import { type SharedChange, sharedChanges } from "../../../rollout/history/change-words";
+import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
+import { happenedLine } from "../../../rollout/history/shown-page";
+import { between, duration } from "../../../rollout/report/duration";
+import type { RolloutReport, TenantReport } from "../../../rollout/report/rollout-report";
+import {
+  plannedText,
+  type RolloutWords,
+  rolloutWords,
+  skippedWords,
+  taskWords,
+  toldRollout,
+  touchedWords,
+} from "../../../rollout/report/told-rollout";
+import { excerpt } from "../../../settings/text";
+import { rolloutPage } from "../paths";
+import {
+  changeHtml,
+  commitWords,
+  PageLinks,
+  plannedBy,
+  prunedWords,
+  startWords,
+  timeline,
+} from "./rollout-parts";
+import { type Shell, shellPage } from "./shell";
+
+/** What the page of one rollout is made of. */
+export interface RolloutPage {
+  readonly shown: ShownRollout;
+  /** All that have a page. */
+  readonly rollouts: readonly ShownRollout[];
+  /** The names of the tenants that have a page. */
+  readonly tenants: ReadonlySet<string>;
+}
+
+/** A rollout: its outcome, its waves, its failures, each change, each tenant, and what happened. */
+export function rolloutHtml(shell: Shell, { shown, rollouts, tenants }: RolloutPage): string {
+  const { report } = shown;
+  const links = new PageLinks(rollouts, tenants, "../");
+  const { mood, verdict, headline, standing, tallies } = toldRollout(report);
+  const pruned = prunedWords(shown);
+  return shellPage(shell, {
+    title: `Rollout ${report.id}`,
+    path: rolloutPage(report.id),
+    main: html`<p class="eyebrow">Rollout</p>
+<h1><bdi>${excerpt(report.id)}</bdi></h1>
+${htmlVerdict(mood, verdict, headline)}
+${standing.length === 0 ? "" : html`<p>${htmlWords(standing)}</p>`}${links.rollbacks(report)}${pruned === undefined ? "" : html`<p>${htmlWords(pruned)}</p>`}
+<ul class="tallies">${tallies.map(
+      ({ state, sign, word, count }) =>
+        html`<li class="is-${state}"><b><i>${sign}</i> ${number(count)}</b>${word}</li>`,
+    )}</ul>
+<div class="card"><dl>${factsOf(shown).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div>
+<section><h2>Waves</h2>${timeline(report)}</section>
+${failuresHtml(report, links)}${skippedHtml(report)}
+${changesHtml(shown, links)}
+${leftHtml(report, links)}
+${tenantsHtml(report, links)}
+<section><h2>Timeline</h2><ul class="log">${shown.happened.map((one) => {
+      const { mark, words } = happenedLine(one);
+      return html`<li><time>${mark}</time> <span>${htmlWords(words)}</span></li>`;
+    })}</ul></section>`,
+  });
+}
+
+function factsOf(shown: ShownRollout): readonly (readonly [label: string, words: Words])[] {
+  const { report, today } = shown;
+  const took = between(report.startedAt, report.finishedAt);
+  const [commit, by, [task]] = [commitWords(shown), plannedBy(shown), taskWords(report.task)];
+  const facts: readonly (readonly [label: string, words: Words | undefined])[] = [
+    ["Begun", startWords(shown)],
+    ["Finished", report.finishedAt === undefined ? undefined : minute(report.finishedAt)],
+    ["Took", took === undefined ? undefined : [duration(took)]],
+    ["Planned by", by === undefined ? undefined : [given(by)]],
+    ["Commit", commit],
+    ["Task", task],
+    ["Targets file", [given(excerpt(report.source, 300))]],
+    ["Expiry as of", [given(excerpt(today))]],
+    ["Digest", report.digest === "" ? undefined : [given(excerpt(report.digest))]],
+  ];
+  return facts.flatMap(([label, words]) => (words === undefined ? [] : [[label, words] as const]));
+}
+
+function failuresHtml({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
+  const failed = tenants.filter(({ state }) => state === "failed");
+  if (failed.length === 0) return undefined;
+  return html`<section><h2>Failures <span class="n">${number(failed.length)}</span></h2><ul class="points">${failed.map(
+    (tenant) => {
+      const { name, wave, error } = tenant;
+      const touched = touchedWords(tenant);
+      return html`<li><b>${links.tenants([name])}</b><p>Wave <bdi>${excerpt(wave)}</bdi></p>${
+        error === undefined
+          ? ""
+          : html`<p class="why">${htmlWords([sentence(error.message)])} <code>${excerpt(error.code)}</code></p>${
+              touched.length === 0 ? "" : html`<p>${htmlWords(touched)}</p>`
+            }<p>${htmlWords(say`What to do: ${sentence(error.advice)}`)}</p>`
+      }</li>
+`;
+    },
+  )}</ul></section>
+`;
+}
+
+function skippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
+  if (skipped.length === 0) return undefined;
+  return html`<section><h2>Skipped <span class="n">${number(skipped.length)}</span></h2><ul class="points">${skipped.map(
+    (one) => html`<li>${htmlWords(skippedWords(one))}</li>`,
+  )}</ul></section>`;
+}
+
+/** So many changes are on the page of a rollout. */
+const CHANGES = 500;
+
+function changesHtml({ report, tenants }: ShownRollout, links: PageLinks): Html {
+  const made = new Set(report.tenants.filter(({ state }) => state === "done").map(({ name }) => name));
+  const [done, others] = [true, false].map((is) =>
+    sharedChanges(tenants.filter(({ name }) => made.has(name) === is)),
+  );
+  return html`<section id="changes"><h2>Changes</h2>${
+    made.size === 0 ? html`<p>No tenant was changed.</p>` : changeList(done ?? [], links)
+  }</section>${
+    (others ?? []).length === 0
+      ? ""
+      : html`<section><h2>Changes not made, or only in part</h2>${changeList(others ?? [], links)}</section>`
+  }`;
+}
+
+function changeList(shared: readonly SharedChange<KeptChange>[], links: PageLinks): Html {
+  if (shared.length === 0) return html`<p>The journal has no change of these tenants.</p>`;
+  const more = shared.length - CHANGES;
+  return html`<ul class="edits">${shared.slice(0, CHANGES).map(({ change, names }) => changeHtml(change, whereHtml(names, links)))}</ul>${
+    more > 0
+      ? html`<p class="source">and ${number(more)} more, none more dangerous; <code>rollout show</code> lists them</p>`
+      : ""
+  }`;
+}
+
+/** So many tenants of a change are shown without opening it. */
+const NAMES = 8;
+
+function whereHtml(names: readonly string[], links: PageLinks): Html {
+  if (names.length <= NAMES) return html`in ${links.tenants(names)}`;
+  return html`<details class="names"><summary>in ${counted(names.length, "tenant")}</summary>${links.tenants(names)}</details>`;
+}
+
+/** So many lines of a tenant are shown. */
+const LEFT = 10;
+
+/** What the plans said that they leave as it is. */
+function leftHtml({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
+  const leaving = tenants.filter(({ left = [] }) => left.length > 0);
+  if (leaving.length === 0) return undefined;
+  return html`<section><h2>Left as it was <span class="n">${number(leaving.length)}</span></h2><ul class="points">${leaving.map(
+    ({ name, left = [] }) =>
+      html`<li><b>${links.tenants([name])}</b>${left.slice(0, LEFT).map((one) => html`<p>${htmlWords([sentence(excerpt(one, 500))])}</p>`)}</li>
+`,
+  )}</ul></section>`;
+}
+
+function tenantsHtml(report: RolloutReport, links: PageLinks): Html {
+  const { tenants } = report;
+  const words = rolloutWords(report);
+  const unchanged = tenants.filter(({ state }) => state === "unchanged").map(({ name }) => name);
+  const others = tenants.filter(({ state }) => state !== "unchanged");
+  return html`<section id="tenants"><h2 id="outcomes">Tenants <span class="n">${number(tenants.length)}</span></h2>${
+    others.length === 0
+      ? ""
+      : html`<div class="table outcomes" tabindex="0" role="region" aria-labelledby="outcomes"><table class="rows"><thead><tr>${[
+          "Tenant",
+          "Wave",
+          "Outcome",
+          "Changes",
+          "Took",
+        ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
+${others.map((tenant) => rowHtml(tenant, words, links))}</tbody></table></div>`
+  }${
+    unchanged.length === 0
+      ? ""
+      : html`<p>Unchanged, as the plan found them: ${number(unchanged.length)}</p><p class="names">${links.tenants(unchanged)}</p>`
+  }</section>`;
+}
+
+function rowHtml(tenant: TenantReport, { tenants: words }: RolloutWords, links: PageLinks): Html {
+  const { name, wave, state, error, durationMs } = tenant;
+  const changes = plannedText(tenant);
+  return html`<tr><td data-label="Tenant">${links.tenants([name])}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Outcome"><span><span class="state is-${state}">${words[state].word}</span>${
+    error === undefined ? "" : html` <code>${excerpt(error.code)}</code>`
+  }</span></td><td data-label="Changes">${changes === "" ? "none" : changes}</td><td data-label="Took">${durationMs === undefined ? "–" : duration(durationMs)}</td></tr>
+`;
+}

@@ -1,0 +1,113 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Database } from "../journal/database";
+import { JournalReader } from "../journal/journal-reader";
+import type { WhoseRollouts } from "../journal/rollout-record";
+import { pastReport } from "../report/report-of";
+import type { RolloutReport, TenantReport } from "../report/rollout-report";
+import type { TenantState } from "../wave";
+import type { ShownRollout } from "./history-schema";
+import { shownRollout } from "./shown";
+
+/** The newest rollouts of a project, and the outcome of each stack in them. */
+export interface RecentRollouts {
+  /** The newest first. */
+  readonly rollouts: readonly ShownRollout[];
+  /** By the name of the stack, the newest first. */
+  readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
+  /** How many older rollouts are left out. */
+  readonly older: number;
+}
+
+/** The outcome of one stack in one rollout. */
+export interface StackOutcome {
+  readonly rollout: string;
+  readonly wave: string;
+  readonly state: TenantState;
+  /** ISO 8601, in UTC. */
+  readonly at: string;
+  readonly planned: TenantReport["planned"];
+  /** The code of its error. */
+  readonly code?: string;
+}
+
+/** So many tenants are read: a rollout of 10,000 tenants is not read a hundred times. */
+const MOST_TENANTS = 60_000;
+
+/** How much is read. */
+export interface RecentLimits {
+  /** Of rollouts. Default: 100. */
+  readonly rollouts?: number;
+  /** Of plans, the newest first: each takes up to a millisecond. Other rollouts have the changes of their summaries. Default: 5,000. */
+  readonly plans?: number;
+}
+
+/**
+ * Reads the newest rollouts of a project that were begun.
+ *
+ * @throws {JournalError} when the journal can't be read.
+ */
+export async function recentRollouts(
+  database: Database,
+  { project, backend }: WhoseRollouts,
+  { rollouts: most = 100, plans: mostPlans = 5_000 }: RecentLimits = {},
+): Promise<RecentRollouts> {
+  const journal = new JournalReader(database);
+  const records = (await journal.records()).filter(
+    ({ spec }) => spec.project === project && (backend ?? spec.backend) === spec.backend,
+  );
+  const rollouts: ShownRollout[] = [];
+  const stacks = new Map<string, StackOutcome[]>();
+  let [tenants, plans] = [0, 0];
+  for (const { id, state } of records.slice(0, most)) {
+    if (tenants > MOST_TENANTS) break;
+    const isHeld = state === "running" && (await database.isHeld(`rollout-${id}`));
+    const report = await pastReport(journal, id, isHeld);
+    tenants += report.tenants.length;
+    const planned = report.tenants.filter(({ changes }) => changes.length > 0).length;
+    const isWhole = plans + planned <= mostPlans;
+    if (isWhole) plans += planned;
+    rollouts.push(await shownRollout(journal, report, isWhole));
+    for (const tenant of report.tenants) {
+      const outcomes = stacks.get(tenant.stack) ?? [];
+      stacks.set(tenant.stack, outcomes);
+      outcomes.push(outcomeOf(report, tenant));
+    }
+  }
+  return { rollouts, stacks, older: records.length - rollouts.length };
+}
+
+function outcomeOf(
+  { id, createdAt, startedAt }: RolloutReport,
+  { wave, state, planned, error, startedAt: begunAt, finishedAt }: TenantReport,
+): StackOutcome {
+  return {
+    rollout: id,
+    ...{ wave, state, planned },
+    // An unchanged tenant was never begun: its time is that of the rollout.
+    at: finishedAt ?? begunAt ?? startedAt ?? createdAt,
+    ...withoutUndefined({ code: error?.code }),
+  };
+}
+
+/** Merges the newest rollouts of several journals, such as one per region. */
+export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
+  const startOf = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
+  const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
+  return {
+    rollouts: journals
+      .flatMap(({ rollouts }) => rollouts)
+      .sort((one, other) => newerFirst(startOf(one), startOf(other))),
+    stacks: new Map(
+      [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, same]) => [
+        stack,
+        same.flatMap(([, one]) => one).sort((one, other) => newerFirst(one.at, other.at)),
+      ]),
+    ),
+    older: journals.reduce((all, { older }) => all + older, 0),
+  };
+}
+
+/** @param one as ISO 8601, in UTC. */
+function newerFirst(one: string, other: string): number {
+  return one < other ? 1 : one > other ? -1 : 0;
+}

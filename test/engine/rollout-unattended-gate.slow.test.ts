@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
+
+/* Unattended rollouts after somebody stopped a rollout at its gate, through the real command and the real engine. */
+
+let fleet: Fleet;
+
+const PAST = "2026-01-02";
+const TODAY = new Date().toISOString().slice(0, 10);
+const REVERTED = "onDrift: mend\nlists: { entries: { mode: exclusive } }\n";
+const flood = (expires: string): string => `  - { value: flood.example, expires: ${expires} }\n`;
+const NEWS = "  - news.example\n";
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n",
+  });
+  await fleet.write("settings/t0.yaml", settingsOf("t0", flood(TODAY)));
+  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(TODAY)));
+  await fleet.write("settings/t2.yaml", settingsOf("t2", flood(TODAY) + REVERTED));
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
+  expect(await fleet.rollout("continue")).toMatchObject({ code: 0 });
+  // A change of the files that reached the canary alone: a person stopped it at the gate.
+  await fleet.write("settings/t0.yaml", settingsOf("t0", flood(TODAY) + NEWS));
+  await fleet.write("settings/t1.yaml", settingsOf("t1", flood(PAST) + NEWS));
+  const waits = await fleet.rollout("--yes");
+  expect(told(waits), waits.output).toEqual([2, ["t0"]]);
+  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  fleet.take();
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("--only-expired does not wait at the gate of a wave where it changes nothing", async () => {
+  const nightly = await fleet.rollout("--only-expired", "--yes");
+  expect(told(nightly), nightly.output).toEqual([0, ["t1"]]);
+  expect(statesIn(nightly.report())).toEqual({ t0: "unchanged", t1: "done", t2: "unchanged" });
+  expect(fleet.holds("t1")).not.toContain("deny flood.example");
+});
+
+it("--mend drift does not wait at the gate of a wave where it changes nothing", async () => {
+  const entry = fleet.sandbox.allowDenyEntries("t2").find(({ value }) => value === "evil0.example");
+  await fleet.console("t2", "DELETE", `/allow_deny_entries/${entry?.id}`);
+  const nightly = await fleet.rollout("--mend", "drift", "--yes");
+  expect(told(nightly), nightly.output).toEqual([0, ["t2"]]);
+  expect(fleet.holds("t2")).toContain("deny evil0.example");
+});
+
+it("a rollout of the files still waits there for the change that nobody looked at", async () => {
+  const waits = await fleet.rollout("--yes");
+  expect(told(waits), waits.output).toEqual([2, []]);
+  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  expect(fleet.holds("t1")).not.toContain("deny news.example");
+});
+
+it("--only-expired waits again where an earlier one was stopped at the gate", async () => {
+  await fleet.write("settings/t0.yaml", settingsOf("t0", flood(PAST) + NEWS));
+  await fleet.write("settings/t2.yaml", settingsOf("t2", flood(PAST) + REVERTED));
+  const first = await fleet.rollout("--only-expired", "--yes");
+  expect(told(first), first.output).toEqual([2, ["t0"]]);
+  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  const second = await fleet.rollout("--only-expired", "--yes");
+  expect(told(second), second.output).toEqual([2, []]);
+  const through = await fleet.rollout("continue");
+  expect(told(through), through.output).toEqual([0, ["t2"]]);
+});

@@ -1,0 +1,101 @@
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { forEachVerb, pathOf, program } from "../../../provider/cli/program";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { added, writeRollout } from "../../support/written-rollouts";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "../rollout/planned-fleet";
+
+/*
+ * Each command with JSON, through the real command over the sandbox.
+ */
+
+let fleet: PlannedFleet;
+let ids: readonly string[];
+
+beforeAll(async () => {
+  fleet = await PlannedFleet.start();
+  const journal = await Journal.open(await openDatabase(join(fleet.folder, "j.db")), Date.now);
+  ids = [
+    await writeRollout(journal, { tenants: { t0: [added("evil.example")] } }),
+    await writeRollout(journal, { tenants: { t0: [added("b.example")], t1: [added("b.example")] } }),
+  ];
+  await journal.close();
+});
+
+afterAll(async () => {
+  await fleet[Symbol.asyncDispose]();
+});
+
+const FILE = "settings/t0.yaml";
+const JOURNAL = ["--database", "j.db"];
+
+/** What runs each command; ID and OTHER are those of rollouts. */
+const RUNS: Readonly<Record<string, readonly string[]>> = {
+  lint: [FILE],
+  plan: [FILE, "--no-evidence"],
+  drift: [FILE],
+  find: ["evil.example", "--file", FILE],
+  why: ["evil.example", FILE, "--no-evidence"],
+  review: [FILE],
+  doctor: [FILE],
+  rollout: ["tenants.yaml", "--only", "t0", "t1"],
+  "rollout status": ["ID", ...JOURNAL],
+  "rollout history": JOURNAL,
+  "rollout show": ["ID", ...JOURNAL],
+  "rollout diff": ["ID", "OTHER", ...JOURNAL],
+  "fleet status": ["--only", "t0", "t1"],
+  "fleet site": ["site", "--only", "t0", "t1"],
+};
+
+/** Those that need the engine; they write by the same functions as `rollout`. */
+const WITH_ENGINE = ["rollout continue", "rollout rollback"];
+
+const WITH_JSON: readonly string[] = (() => {
+  const paths: string[] = [];
+  forEachVerb(program(), (command) => {
+    const format = command.options.find(({ long }) => long === "--format");
+    if (format?.argChoices?.includes("json")) paths.push(pathOf(command).replace("email-security ", ""));
+  });
+  return paths;
+})();
+
+async function run(path: string, ...options: string[]) {
+  const words = (RUNS[path] ?? []).map((word) => ({ ID: ids[0], OTHER: ids[1] })[word] ?? word);
+  rmSync(join(fleet.folder, "site"), { recursive: true, force: true });
+  const [tenant] = fleet.sandbox.tenants;
+  return await fleet.run([...path.split(" "), ...words, ...options], {
+    EMAIL_SECURITY_BASE_URL: fleet.sandbox.url,
+    EMAIL_SECURITY_API_KEY: tenant?.apiKeys.ci,
+  });
+}
+
+describe.runIf(hasShell)("JSON on standard output", () => {
+  it("is run here for every command that has it", () => {
+    expect([...Object.keys(RUNS), ...WITH_ENGINE].sort()).toEqual([...WITH_JSON].sort());
+  });
+
+  it.each(Object.keys(RUNS))("of %s is one document and nothing else", async (path) => {
+    const { stdout, stderr } = await run(path, "--format", "json", "--output", "-");
+    expect({ stderr, begins: stdout.slice(0, 1) }).toEqual({ stderr, begins: "{" });
+    expect(JSON.parse(stdout)).toBeTypeOf("object");
+  });
+
+  it.each(["plan", "rollout", "fleet site", "doctor"])("of %s goes to a file beside text", async (path) => {
+    const file = join(fleet.folder, "made.json");
+    rmSync(file, { force: true });
+    const { stdout, stderr } = await run(path, "--output", "made.json");
+    expect(stdout).not.toBe("");
+    expect(stdout).not.toMatch(/^\{/);
+    expect(stderr).toContain("Wrote made.json");
+    expect(existsSync(file)).toBe(true);
+  });
+
+  it("is refused beside events, which use it themselves", async () => {
+    const { code, stdout, stderr } = await run("rollout", "--events", "--format", "json");
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("--events uses standard output itself");
+  });
+});

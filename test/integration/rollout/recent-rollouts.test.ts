@@ -1,0 +1,79 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { KeptChange } from "../../../provider/rollout/history/history-schema";
+import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import { added, writeRollout } from "../../support/written-rollouts";
+
+/* The newest rollouts with what they changed, read from a journal on disk. */
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-recent-"));
+const WHOSE = { project: "p", backend: "b" };
+const MOVED: KeptChange = {
+  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ticket: "INC-7" },
+  before: { list: "allow", comment: "was" },
+  after: { list: "deny", comment: "is" },
+};
+
+let journal: Journal;
+let nowMs = Date.UTC(2026, 10, 1);
+
+beforeAll(async () => {
+  journal = await Journal.open(await openSqlite(join(folder, "journal.db")), () => nowMs);
+});
+
+afterAll(async () => {
+  await journal.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("reads each rollout with its origin, its outcome and each change", async () => {
+  const origin = { user: "dana", host: "build-7", revision: "3f9c01d2a7b84c55" };
+  const old = await writeRollout(journal, { tenants: { acme: [MOVED] }, spec: { origin } });
+  nowMs += 86_400_000;
+  const tenants = { acme: [added("evil.example"), MOVED], globex: [added("evil.example")], idle: [] };
+  const id = await writeRollout(journal, { tenants, failing: ["globex"] });
+  const { rollouts, stacks, older } = await recentRollouts(journal.database, WHOSE);
+  expect(older).toBe(0);
+  expect(rollouts.map(({ report }) => [report.id, report.state])).toEqual([
+    [id, "done"],
+    [old, "done"],
+  ]);
+  expect(rollouts.map((one) => one.origin)).toEqual([undefined, origin]);
+  expect(rollouts[0]?.happened.find(({ kind }) => kind === "started")?.by).toBe("dana@build-7");
+  expect(rollouts[0]?.tenants.map(({ changes }) => changes)).toEqual([
+    [added("evil.example"), MOVED],
+    [added("evil.example")],
+    [],
+  ]);
+  expect(stacks.get("acme")?.map(({ rollout, state }) => [rollout, state])).toEqual([
+    [id, "done"],
+    [old, "done"],
+  ]);
+  expect(stacks.get("globex")).toMatchObject([
+    { state: "failed", code: "ERR_AUTH", planned: { added: 1, changed: 0, removed: 0 } },
+  ]);
+});
+
+it("still reads the changes of a pruned rollout, and when it was pruned", async () => {
+  const { rollouts: before } = await recentRollouts(journal.database, WHOSE);
+  const last = before.at(-1);
+  await pruneRollout(journal.database, last?.report.id ?? "", nowMs);
+  const { rollouts } = await recentRollouts(journal.database, WHOSE);
+  expect(rollouts.at(-1)).toEqual({ ...last, prunedAt: new Date(nowMs).toISOString() });
+});
+
+it("reads no more plans than it may: the changes of older rollouts come without tickets and comments", async () => {
+  const { rollouts } = await recentRollouts(journal.database, WHOSE, { plans: 2 });
+  expect(rollouts[0]?.tenants[0]?.changes[1]).toEqual(MOVED);
+  expect(rollouts[1]?.tenants[0]?.changes).toEqual([
+    {
+      ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example" },
+      ...{ before: { list: "allow" }, after: { list: "deny" } },
+    },
+  ]);
+});

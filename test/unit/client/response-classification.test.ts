@@ -1,0 +1,279 @@
+import type { Dispatcher } from "undici";
+import { expect, it } from "vitest";
+import { type ServiceError, SettingsClient } from "../../../provider/client";
+import {
+  classify,
+  type Observation,
+  type ResponseClass,
+  SCOPES,
+  scopeOfCode,
+} from "../../../provider/client/response-classification";
+import { handlingOf, MAX_REFUSALS, MAX_TRIES } from "../../../provider/client/retry-policy";
+import { AttemptAll } from "../../../provider/resources/lifecycle/attempt-all";
+import { AddressHealth, isOfAddress } from "../../../provider/rollout/asking/address-health";
+import { deliver } from "../../../provider/rollout/notify/deliver";
+import { receiversOf } from "../../../provider/rollout/notify/receivers";
+import { EmailSecurityError } from "../../../provider/settings/email-security-error";
+import { withKnownOutcome } from "../../../provider/tenant/known-outcome";
+import { startHook } from "../../support/hook";
+import { target } from "../../support/rollout-target";
+import { VirtualTime } from "../../support/virtual-time";
+
+/** One response, or the connection's failure in place of one. */
+interface Response {
+  /** What the table is to find of it. */
+  readonly is: Observation;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The code of the failure after this much of a response; `silence` is none at all. */
+  readonly broken?: string;
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+const HTML_TYPE = { "content-type": "text/html" };
+const SUCCESS = { status: 200, headers: JSON_TYPE };
+const status = (code: number, headers: Response["headers"] = {}): Response => ({
+  is: { status: code, headers },
+  status: code,
+  headers: { ...JSON_TYPE, ...headers },
+  body: '{"error":"it says so."}',
+});
+const failure = (code: string): Response => ({ is: { failure: code }, broken: code });
+
+const RESPONSES: Readonly<Record<string, Response>> = {
+  ...Object.fromEntries(
+    [301, 307, 400, 401, 403, 404, 405, 408, 409, 410, 422, 429, 500, 501, 502, 503, 504, 507, 599].map(
+      (code) => [String(code), status(code)],
+    ),
+  ),
+  ...Object.fromEntries(
+    [302, 404, 408, 429, 501, 503].map((code) => [
+      `${code} with Retry-After`,
+      status(code, { "retry-after": "5" }),
+    ]),
+  ),
+  "502 with HTML": { ...status(502, HTML_TYPE), body: "<!doctype html>" },
+  "503 that breaks off": { ...status(503), body: "{", broken: "ECONNRESET" },
+  "200 without a body": { is: { body: "empty" }, ...SUCCESS, body: "" },
+  "200 with HTML": { is: { body: "html" }, ...SUCCESS, headers: HTML_TYPE, body: "<!doctype html>" },
+  "200 with another type": {
+    is: { body: "content type" },
+    status: 200,
+    body: "OK",
+    headers: { "content-type": "text/plain" },
+  },
+  "200 in another encoding": {
+    is: { body: "content type" },
+    status: 200,
+    body: "?",
+    headers: { ...JSON_TYPE, "content-encoding": "br" },
+  },
+  "200 with broken JSON": { is: { body: "truncated" }, ...SUCCESS, body: '{"results": ' },
+  "200 that breaks off": { is: { body: "truncated" }, ...SUCCESS, body: '{"re', broken: "ECONNRESET" },
+  "200 of another shape": { is: { body: "shape" }, ...SUCCESS, body: '{"status":200,"data":[]}' },
+  "200 in another envelope": {
+    is: { body: "envelope" },
+    ...SUCCESS,
+    body: '{"status":"ok","results":{"items":[],"pagination":{"page":1,"per_page":1,"total":0,"total_pages":0}}}',
+  },
+  "200 that is too large": { is: { body: "too large" }, ...SUCCESS, body: " ".repeat(2_000) },
+  silence: { is: { failure: "timeout" }, broken: "silence" },
+  ...Object.fromEntries(
+    [
+      ...["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"],
+      ...["ECONNRESET", "EPIPE", "ETIMEDOUT", "UND_ERR_SOCKET", "EHOSTDOWN", "ENETDOWN"],
+      ...["CERT_HAS_EXPIRED", "DEPTH_ZERO_SELF_SIGNED_CERT", "ERR_SSL_WRONG_VERSION_NUMBER"],
+    ].map((code) => [code, failure(code)]),
+  ),
+  "a proxy's 407": {
+    is: { failure: "proxy 4xx" },
+    broken: "Proxy response (407) !== 200 when HTTP Tunneling",
+  },
+  "a proxy's 503": {
+    is: { failure: "proxy 5xx" },
+    broken: "Proxy response (503) !== 200 when HTTP Tunneling",
+  },
+};
+
+/** Answers every request the same. */
+function answering({ status, headers = {}, body = "", broken }: Response) {
+  const sent: string[] = [];
+  const dispatcher = {
+    dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+      sent.push(options.method);
+      let isOver = false;
+      const failed = (error: Error): void => {
+        if (!isOver) handler.onResponseError?.(controller, error);
+        isOver = true;
+      };
+      const controller = { abort: failed } as unknown as Dispatcher.DispatchController;
+      handler.onRequestStart?.(controller, {});
+      setImmediate(() => {
+        if (status !== undefined) {
+          handler.onResponseStart?.(controller, status, headers);
+          handler.onResponseData?.(controller, Buffer.from(body));
+        }
+        if (broken === undefined && !isOver) handler.onResponseEnd?.(controller, {});
+        else if (broken !== "silence") {
+          const isCode = /^[A-Z_]+$/.test(broken ?? "");
+          failed(Object.assign(new Error(isCode ? "it failed" : broken), isCode ? { code: broken } : {}));
+        }
+      });
+      return true;
+    },
+    close: async () => {},
+  } as unknown as Dispatcher;
+  return { sent, dispatcher };
+}
+
+const CALLS = {
+  GET: (client: SettingsClient) => client.allowDenyEntries.list({ list: "deny" }),
+  PATCH: (client: SettingsClient) => client.allowDenyEntries.update("ade_1", { comment: "x" }),
+  DELETE: (client: SettingsClient) => client.allowDenyEntries.delete("ade_1"),
+  POST: (client: SettingsClient) =>
+    client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" }),
+};
+type Method = keyof typeof CALLS;
+const METHODS = Object.keys(CALLS) as Method[];
+
+/** What one call comes to, and what its client asked others to wait for meanwhile. */
+async function sent(response: Response, method: Method, times = 1) {
+  const { sent: requests, dispatcher } = answering(response);
+  const time = new VirtualTime();
+  const pauses: number[] = [];
+  const client = new SettingsClient({
+    baseUrl: "https://mail-security.example",
+    apiKey: "key",
+    dispatcher,
+    time,
+    retries: times === 1,
+    timeoutMs: 5,
+    maxResponseBytes: 1_000,
+    permits: { take: async () => {}, refused: (ms) => void pauses.push(ms) },
+  });
+  let error: ServiceError | undefined;
+  for (let call = 0; call < times; call += 1) {
+    await CALLS[method](client).catch((thrown: ServiceError) => {
+      error = thrown;
+    });
+  }
+  await client.close();
+  if (error === undefined) throw new Error("it succeeded");
+  return { error, requests: requests.length, firstPauseMs: pauses[0] };
+}
+
+/** The client: how often it sends, whether the outcome is unknown, whether the others wait, whether it stops sending. */
+async function clientDecides(response: Response) {
+  const attempts: Record<string, string> = {};
+  for (const method of METHODS) {
+    const { error, requests } = await sent(response, method);
+    attempts[method] = `${requests} ${error.outcomeUnknown ? "unknown" : "known"}`;
+  }
+  const { error, firstPauseMs } = await sent(response, "GET");
+  const { error: last } = await sent(response, "GET", 7);
+  return { code: error.code, attempts, pauseMs: firstPauseMs, isBroken: last.code === "ERR_CIRCUIT_OPEN" };
+}
+
+/** Whether the list is read to see what came of an addition. */
+async function outcomeIsChecked(error: ServiceError): Promise<boolean> {
+  let isRead = false;
+  await withKnownOutcome({
+    write: () => Promise.reject(error),
+    look: async () => {
+      isRead = true;
+      return "done";
+    },
+    mayRepeat: () => false,
+  }).catch(() => {});
+  return isRead;
+}
+
+/** Whether others of the address are asked, by the error itself and by its code alone; and whether it is then known to answer. */
+async function addressHealthDecides(error: EmailSecurityError) {
+  const asked = async (failure: EmailSecurityError): Promise<boolean> => {
+    let isAsked = false;
+    const look = async (): Promise<void> => {
+      isAsked = true;
+    };
+    const health = new AddressHealth({ look });
+    health.learned(target("a"), failure);
+    await health.ensureAnswers(target("b"));
+    return isAsked;
+  };
+  const health = new AddressHealth({ look: () => Promise.reject(error) });
+  await health.ask(target("a"), () => Promise.reject(error)).catch(() => {});
+  return {
+    isAsked: await asked(error),
+    isAskedByCode: await asked(new EmailSecurityError(error.code, "as the engine tells it")),
+    isDown: health.isDown(target("a")),
+    isUnreachable: isOfAddress(error),
+  };
+}
+
+/** After how many failures in a row the rest of a list is left. */
+async function listDecides(error: ServiceError): Promise<number | undefined> {
+  const all = new AttemptAll<number>({ atATime: 1 });
+  let attempts = 0;
+  const work = (): Promise<void> => {
+    attempts += 1;
+    return Promise.reject(error);
+  };
+  await all.all(
+    Array.from({ length: 12 }, (_, at) => at),
+    work,
+  );
+  return attempts === 12 ? undefined : attempts;
+}
+
+/** How many attempts a request gets. */
+function attemptsOf(found: ResponseClass, method: string, most: number): number {
+  if (handlingOf(found, method) !== "retry") return 1;
+  return found.scope === "rate limit" ? MAX_REFUSALS : most;
+}
+
+it.each(Object.entries(RESPONSES))("is handled by all as the table has it: %s", async (_name, response) => {
+  const { is } = response;
+  const found = classify(is);
+  const effects = SCOPES[found.scope];
+  const isEmpty = "body" in is && is.body === "empty";
+  const attempts = METHODS.map((method) => {
+    const own = isEmpty && method === "DELETE" ? classify({ body: "empty deletion" }) : found;
+    const outcome = method !== "GET" && own.outcomeUnknown ? "unknown" : "known";
+    return [method, `${attemptsOf(own, method, MAX_TRIES)} ${outcome}`];
+  });
+  expect(await clientDecides(response)).toEqual({
+    code: found.code,
+    attempts: Object.fromEntries(attempts),
+    pauseMs: found.retryAfterMs ?? (found.scope === "rate limit" ? 250 : undefined),
+    isBroken: effects.isBreakerFailure === true,
+  });
+  const { error } = await sent(response, "GET");
+  const { error: ofPost } = await sent(response, "POST");
+  expect(await outcomeIsChecked(ofPost)).toBe(found.outcomeUnknown);
+  const byCode = scopeOfCode(found.code);
+  const isShared = effects.isSharedByAddress === true;
+  expect(await addressHealthDecides(error)).toEqual({
+    isAsked: isShared,
+    isAskedByCode: byCode !== undefined && SCOPES[byCode].isSharedByAddress === true,
+    isDown: isShared,
+    isUnreachable: isShared,
+  });
+  expect(await listDecides(ofPost)).toBe(effects.abandonsListAfter);
+});
+
+it("is handled by a notice as the table has it", async () => {
+  for (const code of [301, 400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 507, 0]) {
+    await using hook = await startHook(Array(9).fill(code));
+    const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: hook.url });
+    const options = { signal: new AbortController().signal, attemptMs: 200, time: new VirtualTime() };
+    const problem = receiver && (await deliver(receiver, "1", "{}", options));
+    const found = classify(code === 0 ? { failure: "ECONNRESET" } : { status: code });
+    expect([code, hook.received.length]).toEqual([
+      code,
+      attemptsOf({ ...found, outcomeUnknown: false }, "POST", 5),
+    ]);
+    expect(problem).toBe(code === 0 ? "slack was not reached (UND_ERR_SOCKET)" : `slack answered ${code}`);
+  }
+});

@@ -1,0 +1,147 @@
+import { expect, it } from "vitest";
+import type { SiteData } from "../../../provider/fleet/site/site-data";
+import type { ShownRollout } from "../../../provider/rollout/history/history-schema";
+import { filesOf, madeSite } from "../../support/made-site";
+
+/* The pages of a fleet's site that show rollouts. */
+
+const site = madeSite({ tenants: 12, entries: 6, own: 3 });
+
+/** The text of a page's main part, each element's on a line of its own. */
+function linesOf(files: ReadonlyMap<string, string>, path: string): string[] {
+  const [, main = ""] = /<main>(.*)<\/main>/s.exec(files.get(path) ?? "") ?? [];
+  const text = main.replaceAll(/<\/?(?:b|bdi|a|i|code|span|time|strong)\b[^>]*>/g, "");
+  return text
+    .split(/<[^>]+>/)
+    .map((line) => line.replaceAll("&#39;", "'").trim())
+    .filter((line) => line !== "");
+}
+
+/** The article of a rollout in the list. */
+function articleOf(files: ReadonlyMap<string, string>, id: string): string {
+  const articles = (files.get("rollouts.html") ?? "").split("<article");
+  return articles.find((one) => one.includes(`>${id}</bdi></a>`)) ?? "";
+}
+
+function withRollouts(rollouts: readonly ShownRollout[], older = 0): SiteData {
+  return { ...site, rollouts: { rollouts, older, stacks: new Map() } };
+}
+
+const [stopped] = site.rollouts?.rollouts ?? [];
+
+it("lists a rollout with who began it, its commit, its tenants and its changes", () => {
+  const files = filesOf(site);
+  expect(linesOf(files, "rollouts.html").slice(2, 15)).toEqual([
+    "r-20261120-1 Stopped",
+    "begun 2026-11-20 08:00 UTC by kim · took 1 h 30 min · planned by dana@build-7 · commit 3f9c01d2a7b8 and uncommitted changes · tenants.yaml",
+    "1 tenant failed in the wave all, which tolerates 0.",
+    "1 failed, 10 changed and 1 unchanged: t003, t000, t001, t002, t005, t006, t007, t008 and 4 more",
+    "-remove",
+    "allow old.example in 11 tenants",
+    "+add",
+    "deny evil.example in 11 tenants",
+    "ticket INC-7 · comment Phishing",
+    "+add",
+    "VIP ceo@acme.example in 11 tenants",
+    "canary",
+    "done: 3 changed, took 2 min 1 s, waited 59 min 29 s",
+  ]);
+  const article = articleOf(files, "r-20261120-1");
+  expect(article).toContain('href="rollouts/r-20261120-1.html#tenants">and 4 more');
+  expect(article).toContain('href="tenants/t003.html"');
+});
+
+it("has a page for a rollout with its failures, changes and each tenant's outcome", () => {
+  const files = filesOf(site);
+  const path = "rollouts/r-20261120-1.html";
+  const lines = linesOf(files, path);
+  const after = (heading: string, count: number): string[] => {
+    const at = lines.findIndex((line) => line === heading || line.startsWith(`${heading} `));
+    return lines.slice(at + 1, at + 1 + count);
+  };
+  expect(after("Failures", 4)).toEqual([
+    "t003",
+    "Wave all",
+    "the service refuses the key ERR_AUTH",
+    "What to do: Check the key; then go on: email-security rollout --resume r-20261120-1.",
+  ]);
+  expect(after("Changes", 3)).toEqual(["-remove", "allow old.example", "in 10 tenants"]);
+  expect(after("Changes not made, or only in part", 2)).toEqual(["-remove", "allow old.example in t003"]);
+  expect(after("Left as it was", 2)).toEqual(["t002", "allow left.example"]);
+  expect(after("Tenants", 10).slice(5)).toEqual(["t000", "canary", "changed", "+2 -1", "1 min 1 s"]);
+  expect(lines).toContain("Unchanged, as the plan found them: 1");
+  expect(after("Timeline", 2)).toEqual([
+    "2026-11-20 08:00 begun by kim",
+    "2026-11-20 08:00 wave canary: begun",
+  ]);
+  const page = files.get(path) ?? "";
+  for (const { name } of site.status.tenants) expect(page).toContain(`href="../tenants/${name}.html"`);
+  // Where a key comes from is of no use to a reader of the site.
+  expect(page).not.toContain("SECRET_PLACE");
+});
+
+it("links a rollout and its rollback to each other", () => {
+  const files = filesOf(site);
+  expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain("Rolled back by r-20261105-1.");
+  expect(files.get("rollouts/r-20261103-1.html")).toContain('href="../rollouts/r-20261105-1.html"');
+  expect(files.get("rollouts/r-20261105-1.html")).toContain('href="../rollouts/r-20261103-1.html"');
+});
+
+it("says of a pruned rollout what the journal no longer has", () => {
+  const files = filesOf(site);
+  const pruned =
+    "Pruned on 2026-11-20: the journal no longer has its settings files, whole plans and tenants' steps.";
+  expect(linesOf(files, "rollouts/r-20261103-1.html")).toContain(pruned);
+  expect(linesOf(files, "rollouts.html").filter((line) => line === pruned)).toHaveLength(1);
+});
+
+it("links no tenant that has no page", () => {
+  const files = filesOf({ ...site, status: { ...site.status, tenants: site.status.tenants.slice(1) } });
+  expect(files.get("rollouts/r-20261120-1.html")).not.toContain("tenants/t000.html");
+  expect(linesOf(files, "rollouts/r-20261120-1.html")).toContain("t000");
+});
+
+it.each([
+  ["no journal", { ...site, rollouts: undefined }, "There was no rollout journal where the site was made."],
+  ["no rollout", withRollouts([]), "The journal has no rollout of this project."],
+])("has no page for a rollout where there is %s", (_, data, text) => {
+  const files = filesOf(data);
+  expect(linesOf(files, "rollouts.html")).toEqual(["Rollouts", text]);
+  expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toEqual([]);
+});
+
+it("has a page for each of 100 rollouts, and counts the older ones", () => {
+  if (stopped === undefined) throw new Error("no rollout");
+  const rollouts = Array.from({ length: 100 }, (_, at) => ({
+    ...stopped,
+    report: { ...stopped.report, id: `r-${at}` },
+  }));
+  const files = filesOf(withRollouts(rollouts, 7));
+  expect([...files.keys()].filter((path) => path.startsWith("rollouts/"))).toHaveLength(100);
+  expect(linesOf(files, "rollouts.html").at(-1)).toBe("and 7 older rollouts; rollout history lists them");
+});
+
+it("names all tenants of a rollout of 1,000, and is small", () => {
+  const large = madeSite({ tenants: 1_000, entries: 2, own: 1 });
+  const page = filesOf(large).get("rollouts/r-20261120-1.html") ?? "";
+  expect(page).toContain("tenants/t999.html");
+  expect(page.length).toBeLessThan(1_000_000);
+});
+
+it("keeps a rollout without changes and tenants whole", () => {
+  if (stopped === undefined) throw new Error("no rollout");
+  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  const { origin: _origin, ...about } = stopped;
+  const files = filesOf(
+    withRollouts([
+      {
+        ...about,
+        report: { ...stopped.report, id: "r-empty", counts, tenants: [], waves: [] },
+        happened: [],
+        tenants: [],
+      },
+    ]),
+  );
+  expect(linesOf(files, "rollouts/r-empty.html")).toContain("No tenant was changed.");
+  expect(linesOf(files, "rollouts.html")).toContain("No tenants");
+});

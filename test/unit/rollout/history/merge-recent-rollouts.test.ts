@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import {
+  mergeRecentRollouts,
+  type RecentRollouts,
+  type StackOutcome,
+} from "../../../../provider/rollout/history/recent-rollouts";
+
+/** A journal with one rollout, which was begun at a given hour. */
+function journal(id: string, hour: string, older: number): RecentRollouts {
+  const at = `2026-11-21T${hour}:00:00.000Z`;
+  const outcome: StackOutcome = {
+    rollout: id,
+    wave: "all",
+    state: "done",
+    at,
+    planned: { added: 1, changed: 0, removed: 0 },
+  } as StackOutcome;
+  const rollouts = [{ report: { id, createdAt: at } }] as unknown as RecentRollouts["rollouts"];
+  return { rollouts, stacks: new Map([["acme", [outcome]]]), older };
+}
+
+test("merges the rollouts of two journals, newest first", () => {
+  const merged = mergeRecentRollouts([journal("a", "08", 1), journal("b", "09", 2)]);
+  expect(merged.rollouts.map(({ report }) => report.id)).toEqual(["b", "a"]);
+  expect(merged.stacks.get("acme")?.map(({ rollout }) => rollout)).toEqual(["b", "a"]);
+  expect(merged.older).toBe(3);
+});
