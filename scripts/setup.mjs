@@ -313,7 +313,7 @@ function writeSchemas() {
   const folder = path.join(dist, "schemas");
   fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
-  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "fleet", "schemas.js"));
+  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "cli", "json-schemas.js"));
   for (const [file, schema] of Object.entries(publishedSchemas())) {
     fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }

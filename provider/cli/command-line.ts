@@ -5,7 +5,7 @@ import { refuseMisspeltVariables } from "../resources/known-names";
 import { withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 
-/** How every verb ends; the README lists them. */
+/** The exit codes of all commands, which `docs/reference/exit-codes.md` lists. */
 export const EXIT = {
   /** Nothing to do, or nothing found. */
   clean: 0,

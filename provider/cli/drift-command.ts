@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client/errors";
 import type { FileLocks } from "../files/file-locks";
 import type { Settings } from "../files/settings";
-import type { Drift } from "../gitops/drift";
+import type { Drift } from "../gitops/drift-schema";
 import type { Adoptable } from "../gitops/drift-steps";
 import type { KnownLists } from "../plan/desired";
 import type { Observed } from "../plan/observed";

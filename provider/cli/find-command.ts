@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
-import type { TenantFound } from "../gitops/find/found";
+import type { TenantFound } from "../gitops/find/find-schema";
 import type { Matcher } from "../gitops/find/matcher";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -83,7 +83,7 @@ async function run(values: readonly string[], options: Options): Promise<ExitCod
   const outputs = readOutputs(options, FORMATS);
   const { wantedOf } = await import("../gitops/find/wanted.js");
   const { Matcher } = await import("../gitops/find/matcher.js");
-  const { FIND_FORMAT } = await import("../gitops/find/found.js");
+  const { FIND_FORMAT } = await import("../gitops/find/find-schema.js");
   const wanted = wantedOf(values.flatMap(valuesOf), options.sender);
   const matcher = new Matcher(wanted, { below: options.below === true });
   const at = new Date().toISOString();

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { FleetNotices } from "../fleet/notices/fleet-notices";
-import type { FleetStatus } from "../fleet/status/fleet-status";
 import type { FleetWatch, StackState } from "../fleet/status/read-fleet-status";
+import type { FleetStatus } from "../fleet/status/status-schema";
 import { counted } from "../plan/render/words";
 import type { Database } from "../rollout/journal/database";
 import type { Reached } from "../rollout/journal/reached";

@@ -55,7 +55,7 @@ export function reviewCommand(): Command {
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../files/read-settings.js");
   const { reviewOf } = await import("../gitops/review.js");
-  const { REVIEW_FORMAT } = await import("../gitops/review/worklist.js");
+  const { REVIEW_FORMAT } = await import("../gitops/review/review-schema.js");
   const outputs = readOutputs(options, FORMATS);
   const file = given ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
@@ -76,7 +76,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
 }
 
 async function renderersFor(
-  report: import("../gitops/review/worklist.js").ReviewReport,
+  report: import("../gitops/review/review-schema.js").ReviewReport,
 ): Promise<Renderers<(typeof FORMATS)[number]>> {
   const { reviewText } = await import("../gitops/review/review-text.js");
   const { reviewMarkdown } = await import("../gitops/review/review-markdown.js");

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { repositoryOf } from "../files/repository";
-import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
+import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -24,7 +24,7 @@ export function suggestCommand(): Command {
       .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
       .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
       .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
-      .addOption(new Option("--only <kind...>", "Select these kinds").choices(KINDS))
+      .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
       .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
       .option("--write", "Write the suggestions into the files")
       .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
@@ -46,15 +46,6 @@ export function suggestCommand(): Command {
     },
   );
 }
-
-const KINDS: readonly SuggestionKind[] = [
-  "vip",
-  "deny",
-  "malicious-allow",
-  "expiring-allow",
-  "unused-allow",
-  "shadowed",
-];
 
 const TITLES: Readonly<Record<SuggestionKind, string>> = {
   vip: "Targeted people who are no VIPs",
@@ -82,7 +73,9 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   using locks = found.locks;
   const { suggestions: all, summary, settings } = found;
   // More than a person looks through in one pull request.
-  const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.limit));
+  const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
+    all.filter((one) => one.kind === kind).slice(0, options.limit),
+  );
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readerFrom(file));
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
@@ -127,7 +120,7 @@ function report(
   summary: EvidenceSummary,
 ): string {
   const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
-  const sections = KINDS.flatMap((kind) => {
+  const sections = SUGGESTION_KINDS.flatMap((kind) => {
     const some = suggestions.filter((one) => one.kind === kind);
     if (some.length === 0) return [];
     const inAll = all.filter((one) => one.kind === kind).length;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
-import type { ToldByFiles, WhyStory } from "../gitops/why/story";
+import type { ToldByFiles, WhyStory } from "../gitops/why/why-schema";
 import { withCode } from "../settings/email-security-error";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -91,7 +91,7 @@ async function storyOf(
   const { readSettings } = await import("../files/read-settings.js");
   const { toldByFiles } = await import("../gitops/why/told-by-files.js");
   const { historyOf } = await import("../gitops/why/history.js");
-  const { WHY_FORMAT } = await import("../gitops/why/story.js");
+  const { WHY_FORMAT } = await import("../gitops/why/why-schema.js");
   const { unicodeOf } = await import("../settings/unicode-value.js");
   const now = new Date();
   const ofTarget = options.tenant === undefined ? {} : { ownDomains: [] };

@@ -1,4 +1,5 @@
 import type { ReadCache } from "../files/read-settings";
+import type { TenantFound } from "../gitops/find/find-schema";
 import {
   findTenant,
   type MatchingRows,
@@ -6,7 +7,6 @@ import {
   type TenantPlaces,
   unreadOf,
 } from "../gitops/find/find-tenant";
-import type { TenantFound } from "../gitops/find/found";
 import type { Matcher } from "../gitops/find/matcher";
 import type { Reach } from "../rollout/asking/target-client";
 import { refuseNotAllowed } from "../rollout/targets/not-allowed";

@@ -10,7 +10,7 @@ import { guardRemovals } from "../settings/removal-guard";
 import { ENOUGH } from "../settings/tenant-people";
 import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import type { Drift } from "./drift";
+import type { Drift } from "./drift-schema";
 import { type Adoptable, type AdoptStep, adoptSteps, type LeftItem } from "./drift-steps";
 
 /** What adopting comes to. */

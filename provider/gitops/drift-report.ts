@@ -4,7 +4,8 @@ import { sameComment } from "../settings/comparable";
 import { dangerRank, describeHidden, sortByDanger } from "../settings/danger";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
-import { type Drift, type DriftItem, type DriftWhat, driftTransition } from "./drift";
+import { driftTransition } from "./drift";
+import type { Drift, DriftItem, DriftWhat } from "./drift-schema";
 
 const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, and no file declares it"],

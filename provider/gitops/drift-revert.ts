@@ -1,5 +1,5 @@
 import { excerpt, isPrintable } from "../settings/text";
-import type { Drift, DriftItem } from "./drift";
+import type { Drift, DriftItem } from "./drift-schema";
 
 /** How drift is undone by hand: lines of shell, each with what it does above it. Nothing is run. */
 export function revertCommands({ items }: Drift, up: string): string[] {

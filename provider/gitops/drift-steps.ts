@@ -12,7 +12,7 @@ import { RISKS, risksOf } from "../settings/risk";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { schemaRefusal } from "./declarable";
-import type { DriftItem } from "./drift";
+import type { DriftItem } from "./drift-schema";
 import { placesOf, sectionOf } from "./list-change/list-change";
 
 /** What of drift can be taken into the files; `removed` is what is missing at the tenant. */

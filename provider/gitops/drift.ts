@@ -1,4 +1,3 @@
-import type { Place } from "../files/finding";
 import type { Settings } from "../files/settings";
 import { desiredOf, type KnownLists } from "../plan/desired";
 import { isSameThere, leftByRun } from "../plan/left-by-run";
@@ -11,32 +10,7 @@ import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Transition } from "../settings/danger";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
-
-/**
- * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than
- * declared. `missing`: declared, and not there. `leaving`: there still, though its last day is past, or the files no longer
- * declare it; the next run removes it, as far as the stack has declared it.
- */
-export type DriftWhat = "added" | "changed" | "missing" | "leaving";
-
-/** One entry or VIP that is not as the files declare it. */
-export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
-  readonly what: DriftWhat;
-  /** As the tenant holds it: with who made it and when, as the service tells it. */
-  readonly there?: Standing;
-  readonly declared?: Standing;
-  /** Which line declares it. */
-  readonly place?: Place;
-  /** Why it is leaving: "expired on 2026-10-31", "no longer declared"; and what was done at the tenant since the stack's last run. */
-  readonly why?: string;
-  /**
-   * Of what is changed or missing, who departed from what the stack's last run left, as its state holds it: the tenant, the files, or
-   * both. Absent where no state was read.
-   */
-  readonly movedBy?: "tenant" | "files" | "both";
-  /** The service's id of an entry that is there. */
-  readonly id?: string;
-}
+import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftWhat } from "./drift-schema";
 
 /** Returns what happened at the tenant, from what is declared to what it holds. */
 export function driftTransition({
@@ -48,23 +22,6 @@ export function driftTransition({
   const listOf = (standing: Standing | undefined): string | undefined =>
     standing && (kind === "vip" ? "vip" : standing.list);
   return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
-}
-
-/** The version of the format of drift. */
-export const DRIFT_FORMAT = 1;
-
-/** How a tenant differs from its files. Plain data: it is the JSON that `drift` writes. */
-export interface Drift {
-  readonly format: typeof DRIFT_FORMAT;
-  /** When the tenant was read: ISO 8601, UTC. */
-  readonly at: string;
-  /** The service's host. */
-  readonly host: string;
-  readonly file: string;
-  /** In the order of what, then of keys. */
-  readonly items: readonly DriftItem[];
-  /** How many entries and VIPs are as declared. */
-  readonly unchanged: number;
 }
 
 const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];

@@ -9,9 +9,10 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { foundAtTenant, hasMailSince } from "./review/found-at-tenant";
 import { notAskedOf } from "./review/not-asked";
 import { outsideOwner, outsideVip } from "./review/outsiders";
-import type { Reason, ReviewKind } from "./review/review-kinds";
+import type { ReviewKind } from "./review/review-kinds";
+import type { Reason, ReviewItem } from "./review/review-schema";
 import { foundOfEnded, ignoredBy, staysAtTenant, undeclaredAllows } from "./review/undeclared-allows";
-import { type Asked, byRank, type Review, type ReviewItem, withReasons } from "./review/worklist";
+import { type Asked, byRank, type Review, withReasons } from "./review/worklist";
 import { suggest } from "./suggest";
 import { Context } from "./suggest-context";
 

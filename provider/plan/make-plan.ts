@@ -22,11 +22,11 @@ import {
   type Evidence,
   type EvidenceSummary,
   type Expired,
-  PLAN_FORMAT,
   type Plan,
   type PlanSource,
   type PlanTenant,
 } from "./plan";
+import { PLAN_FORMAT } from "./plan-schema";
 import { subjectOf } from "./rows";
 import { type Accepting, otherTenantGuards, untoldTenant } from "./same-tenant";
 

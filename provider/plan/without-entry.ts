@@ -1,22 +1,8 @@
 import { Deciders, type ProposedEntry } from "./deciders";
 import type { EvidenceBase } from "./evidence";
-import type { Recipient } from "./plan";
+import type { WithoutEntry } from "./plan-schema";
 import { fateOf, isHarmful } from "./seen-mail";
 import { recipientsOf, Tally } from "./tally";
-
-/** What would have become of the window's threats without one entry. An estimate, as a backtest is. */
-export interface WithoutEntry {
-  /** Threats that this entry decides. */
-  readonly decided: number;
-  /** Of a deny: what another entry would have let through. Of an allow: what another one would have stopped. */
-  readonly otherwise: number;
-  /** What no other entry decides: the service's own judgement would, and that is not known. */
-  readonly notKnown: number;
-  /** To whom those two went. */
-  readonly recipients: readonly Recipient[];
-  readonly recipientCount: number;
-  readonly vipCount: number;
-}
 
 /**
  * Replays the threats without an entry, by the assumptions of `backtest`.

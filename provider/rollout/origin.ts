@@ -3,7 +3,7 @@ import { hostname, userInfo } from "node:os";
 import { repositoryOf } from "../files/repository";
 import { GitReader } from "../gitops/git";
 import { withoutUndefined } from "../settings/without-undefined";
-import type { Origin } from "./journal/rollout-record";
+import type { Origin } from "./history/history-schema";
 
 /**
  * Who plans a rollout here, and of which commit; what is not known is left out. Never throws.

@@ -1,4 +1,7 @@
+import type { RolloutState, TenantState } from "./report/rollout-report";
 import type { ClosedHours } from "./targets/closed-hours";
+
+export type { RolloutState, TenantState, WaveState } from "./report/rollout-report";
 
 /** A wave of a rollout, its tenants chosen. Plain data: it is kept in the journal. */
 export interface Wave {
@@ -48,37 +51,8 @@ export interface ThreatLimit {
   readonly min: number;
 }
 
-/**
- * What may be said of a tenant of a rollout.
- *
- * - `pending`: planned, and not begun. `released`: may be begun by whoever is free. `running`: somebody is at it.
- * - `unchanged`: holds what is declared, seen when the rollout was planned; nothing was written.
- * - `done`: was changed, and was seen to hold what is declared.
- * - `failed`: is not as declared; its error says why.
- * - `skipped`: a person said to go on without it, before it was changed or after it failed.
- */
-export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed" | "skipped";
-
 /** The states in which there is nothing left to do for a tenant. */
 export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
-
-/** What may be said of a wave. `soaking`, `checking` and `gated` come after all its tenants are settled. */
-export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated" | "done" | "stopped";
-
-/**
- * What may be said of a rollout. `planned`: nothing was written yet. `running`: under way, or interrupted when nobody
- * holds it. `waiting`: at a gate, or after the wave that `--until` names. `stopped`: by itself or by a person, with a reason.
- * `abandoned`: a person said that it is never finished. `rolled-back`: another rollout rolls it back, or has done so. Neither can
- * be resumed.
- */
-export type RolloutState =
-  | "planned"
-  | "running"
-  | "waiting"
-  | "stopped"
-  | "abandoned"
-  | "rolled-back"
-  | "done";
 
 const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
 

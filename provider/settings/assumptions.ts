@@ -1,6 +1,6 @@
 /**
- * What this package builds on where the service's reference says "not shown". Each assumption stands here and
- * nowhere else, so that it can be changed in one line. docs/reference/assumptions.md lists them.
+ * Values that this package assumes where the service's reference says "not shown", and limits that the reference gives.
+ * `docs/reference/assumptions.md` lists them, and those that are no values, such as which entry decides.
  */
 
 /** The three kinds of allow/deny entry, by the names that go over the wire. */
@@ -44,7 +44,7 @@ export const LIST_LAG_MS = 3_000;
  */
 export const ABSENCE_CONFIRM_MS = 1_000;
 
-/** How a refusal for too many requests is told, beside 429. */
+/** The statuses that mean too many requests. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];
 
 /** The verdicts of a threat known today; any other is read as it is. */

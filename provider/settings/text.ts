@@ -71,6 +71,11 @@ export function printableJson(json: string): string {
   );
 }
 
+/** Formats what a command writes as JSON: indented, with a newline at its end, and with the same escaped. */
+export function formatJson<T>(value: T): string {
+  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+}
+
 /** What keeps a comment from being shown as it is, with what stands around it; undefined when nothing does. */
 export function harmIn(comment: string): string | undefined {
   // Windows' line ends are ends of lines.

@@ -1,8 +1,7 @@
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { FleetStatus } from "../../provider/fleet/status/fleet-status";
-import { statusSchema } from "../../provider/fleet/status/status-schema";
+import { type FleetStatus, statusSchema } from "../../provider/fleet/status/status-schema";
 import { Fleet } from "../support/fleet";
 
 /* What `fleet status` tells of real rollouts, and of what came between them. */

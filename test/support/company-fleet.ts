@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
-import type { FleetStatus } from "../../provider/fleet/status/fleet-status";
+import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
 import { type CommandLine, type CommandRun, commandLine } from "./command-line";
 import { Fleet } from "./fleet";

@@ -1,4 +1,4 @@
-import type { ReviewItem, ReviewReport } from "../../provider/gitops/review/worklist";
+import type { ReviewItem, ReviewReport } from "../../provider/gitops/review/review-schema";
 import { HOSTILE } from "./hostile-text";
 
 /** A review of these things. */

@@ -6,8 +6,8 @@ import type { Notify } from "../../rollout/targets/notify";
 import { countDangers } from "../../settings/danger";
 import { shellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";
-import type { FleetDifference, FleetStatus } from "../status/fleet-status";
 import { differenceTransition, groupedDifferences, sortByWorstDrift } from "../status/grouped-differences";
+import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { type News, newsOf, noticeableOf } from "./news";
 import { readTold, type Told, writeTold } from "./told-file";
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { FleetDifference, FleetEnd, FleetStatus, TenantStatus } from "../status/fleet-status";
+import type { FleetDifference, FleetEnd, FleetStatus, TenantStatus } from "../status/status-schema";
 import type { Told } from "./told-file";
 
 /** What of a fleet nobody was told of yet. */

@@ -7,7 +7,7 @@ import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { canonicalComment, excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { isStored } from "../../tenant";
-import type { FleetDifference, TenantStatus } from "../status/fleet-status";
+import type { FleetDifference, TenantStatus } from "../status/status-schema";
 import { type MailSeen, mailSeenOf } from "./mail-seen";
 
 /** What stands in an {@link EntryRow}, in its order. The pages' script knows them by the same names. */

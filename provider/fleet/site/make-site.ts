@@ -2,7 +2,7 @@ import type { Settings } from "../../files/settings";
 import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
-import type { FleetStatus } from "../status/fleet-status";
+import type { FleetStatus } from "../status/status-schema";
 import { EntryStore } from "./entry-store";
 import { runOf } from "./runs";
 import { AllowAges } from "./site-data";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type FleetStatus, STANDINGS } from "../status/fleet-status";
+import { type FleetStatus, STANDINGS } from "../status/status-schema";
 
 /** The version of the format of {@link SiteRun}. */
 const RUN_FORMAT = 1;

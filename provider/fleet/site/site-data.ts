@@ -1,7 +1,7 @@
 import type { Observed } from "../../plan/observed";
 import { instantOf } from "../../plan/seen-mail";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
-import type { FleetStatus } from "../status/fleet-status";
+import type { FleetStatus } from "../status/status-schema";
 import type { FleetEntries } from "./entry-store";
 import type { SiteRun } from "./runs";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TenantStatus } from "../status/fleet-status";
+import type { TenantStatus } from "../status/status-schema";
 import { ENTRY_FIELDS, type TenantEntries } from "./entry-store";
 import { attentionPage, entryPage, overviewPage } from "./pages/overview";
 import { rolloutHtml } from "./pages/rollout";

@@ -2,7 +2,7 @@ import type { Finding, Place } from "../../files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { FleetEnd, FleetFinding, FleetLine } from "./fleet-status";
+import type { FleetEnd, FleetFinding, FleetLine } from "./status-schema";
 
 /** Of ends it is told by the entries themselves. */
 const OF_ENDS: ReadonlySet<string> = new Set(["expired", "expires-soon"]);

@@ -1,5 +1,5 @@
 import { dangerRank, type Transition } from "../../settings/danger";
-import type { FleetDifference, FleetStatus, TenantStatus } from "./fleet-status";
+import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** The same difference of several tenants. */
 export interface DifferenceGroup {

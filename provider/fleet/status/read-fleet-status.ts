@@ -19,7 +19,12 @@ import { isStored } from "../../tenant";
 import { type Reading, readEach } from "../read-each";
 import { AppliedSettings } from "./applied-settings";
 import { FilesTold } from "./files-told";
-import { FLEET_STATUS_FORMAT, type FleetStanding, type FleetStatus, type TenantStatus } from "./fleet-status";
+import {
+  FLEET_STATUS_FORMAT,
+  type FleetStanding,
+  type FleetStatus,
+  type TenantStatus,
+} from "./status-schema";
 import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
 
 /** What the state of a stack tells of its last run. */

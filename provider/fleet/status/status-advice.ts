@@ -1,6 +1,6 @@
 import { counted } from "../../plan/render/words";
 import type { RolloutCommands } from "../../rollout/commands";
-import type { FleetDifference, FleetStatus, TenantStatus } from "./fleet-status";
+import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** A next step, and the command that takes it. */
 export interface StatusAdvice {

@@ -2,8 +2,8 @@ import { escapeMarkdown, markdownBlock } from "../../plan/render/markdown-text";
 import { bytesOf, filled } from "../../plan/render/room";
 import { RolloutCommands } from "../../rollout/commands";
 import { isDangerous } from "../../settings/danger";
-import type { FleetStatus } from "./fleet-status";
 import { type StatusAdvice, statusAdvice } from "./status-advice";
+import type { FleetStatus } from "./status-schema";
 import { hiddenText, type ToldPoint, type ToldSection, toldStatus } from "./told-status";
 
 /** How many bytes of an issue's text tell what there is; GitHub takes 65,536 characters in all. */

@@ -1,28 +1,22 @@
 import { z } from "zod";
-import type { IsSame } from "../../settings/is-same";
-import { printableJson } from "../../settings/text";
-import { FLEET_STATUS_FORMAT, type FleetStatus, STANDINGS } from "./fleet-status";
+import { count, text } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
 
-/**
- * A fleet's status as JSON (format {@link FLEET_STATUS_FORMAT}, which {@link statusJsonSchema} describes), ended by a line end. It
- * reads back as it was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function statusJson(status: FleetStatus): string {
-  return `${printableJson(JSON.stringify(status, null, 2))}\n`;
-}
+/** The version of the format of a fleet's status. */
+export const FLEET_STATUS_FORMAT = 1;
 
-/** The JSON Schema (draft 2020-12) of a fleet's status as JSON. */
-export function statusJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:fleet-status:${FLEET_STATUS_FORMAT}`,
-    title: "Email security fleet status",
-    description:
-      "How the tenants of a targets file stand, as `email-security fleet status --format json` writes it.",
-    ...(z.toJSONSchema(statusSchema) as Record<string, unknown>),
-  };
-}
+/** How a tenant stands, the worst first. */
+export const STANDINGS = [
+  "key-wrong",
+  "unreachable",
+  "unusable",
+  "drifted",
+  "not-known",
+  "never-rolled-out",
+  "behind",
+  "in-step",
+] as const;
 
-const text = (what: string) => z.string().describe(what);
 const names = z.array(z.string()).readonly().describe("The names of the tenants whose files have it.");
 const list = z.enum(["allow", "deny", "vip"]);
 const scope = text("The verdict scope, where it is not the default.").exactOptional();
@@ -31,6 +25,8 @@ const line = z
   .strictObject({ file: text("As it was named."), line: z.int().min(1) })
   .readonly()
   .meta({ id: "Line", description: "A line of a settings file." });
+
+export type FleetLine = z.infer<typeof line>;
 
 const difference = z
   .strictObject({
@@ -50,14 +46,16 @@ const difference = z
         at: text("When it was made, as the service tells it.").exactOptional(),
       })
       .readonly()
-      .describe("As the tenant holds it.")
+      .describe("As the tenant holds it, with who made it and when, as far as the service tells.")
       .exactOptional(),
     declared: z
       .strictObject({ list: z.string().exactOptional(), comment: z.string().exactOptional() })
       .readonly()
       .exactOptional(),
     place: line.describe("Where it is declared, or was.").exactOptional(),
-    why: text("Why it is leaving, or what was done at the tenant since its last rollout.").exactOptional(),
+    why: text(
+      "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",
+    ).exactOptional(),
     risks: z
       .array(z.string())
       .readonly()
@@ -66,6 +64,8 @@ const difference = z
   })
   .readonly()
   .meta({ id: "Difference", description: "An entry or VIP that is not as the files declare it." });
+
+export type FleetDifference = z.infer<typeof difference>;
 
 const tenant = z
   .strictObject({
@@ -77,7 +77,7 @@ const tenant = z
     standing: z
       .enum(STANDINGS)
       .describe(
-        "key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. not-known: it differs from its files, and nothing here tells what its last rollout declared. never-rolled-out: it differs from its files, and no rollout has come to it yet. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
+        "The worst first. key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. not-known: it differs from its files, and nothing here tells what its last rollout declared. never-rolled-out: it differs from its files, and no rollout has come to it yet. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
       ),
     error: z
       .strictObject({ code: text("The code of the error."), message: z.string() })
@@ -90,9 +90,12 @@ const tenant = z
       .readonly()
       .describe("How many of each it holds.")
       .exactOptional(),
-    unchanged: z.int().min(0).describe("How many entries and VIPs are as declared.").exactOptional(),
-    drift: z.array(difference).readonly(),
-    behind: z.array(difference).readonly(),
+    unchanged: count("How many entries and VIPs are as declared.").exactOptional(),
+    drift: z
+      .array(difference)
+      .readonly()
+      .describe("What it holds otherwise than its files and its last rollout have it."),
+    behind: z.array(difference).readonly().describe("What its files say and no rollout has brought to it."),
     unattributed: z
       .array(difference)
       .readonly()
@@ -133,6 +136,9 @@ const tenant = z
   .readonly()
   .meta({ id: "Tenant", description: "How one tenant stands." });
 
+export type TenantStatus = z.infer<typeof tenant>;
+export type FleetStanding = TenantStatus["standing"];
+
 const end = z
   .strictObject({
     list,
@@ -148,6 +154,8 @@ const end = z
   .readonly()
   .meta({ id: "End", description: "What a file declares that ends soon, or has ended." });
 
+export type FleetEnd = z.infer<typeof end>;
+
 const finding = z
   .strictObject({
     code: text("A stable name of the kind of finding."),
@@ -159,7 +167,13 @@ const finding = z
   .readonly()
   .meta({ id: "Finding", description: "What is to be said of files." });
 
-const schema = z
+export type FleetFinding = z.infer<typeof finding>;
+
+/**
+ * How the tenants of a targets file stand. A fact of a file stands once, with the tenants that it is of; a fact of a tenant stands
+ * with the tenant.
+ */
+export const statusSchema = z
   .strictObject({
     format: z.literal(FLEET_STATUS_FORMAT).describe("The version of this format."),
     at: text("When the reading began (ISO 8601, UTC)."),
@@ -167,10 +181,16 @@ const schema = z
     project: text("The Pulumi project of the stacks."),
     today: text("The day (UTC) by which ends are judged."),
     until: text("The last day (UTC) whose ends are told."),
-    tenants: z.array(tenant).readonly(),
+    tenants: z
+      .array(tenant)
+      .readonly()
+      .describe("In the order of the targets file; only those that were asked for."),
     ends: z.array(end).readonly().describe("The soonest first."),
     reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
-    findings: z.array(finding).readonly().describe("What else is to be said of the files."),
+    findings: z
+      .array(finding)
+      .readonly()
+      .describe("What else is to be said of the files: risks, contradictions, loosened rules."),
     isJournalRead: z
       .boolean()
       .describe(
@@ -178,8 +198,13 @@ const schema = z
       ),
     isComplete: z.boolean().describe("Whether all tenants were read."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security fleet status",
+    description:
+      "How the tenants of a targets file stand, as `email-security fleet status` writes it as JSON.",
+  });
 
-/** A {@link FleetStatus} as JSON holds it. Compiles only when both are the same. */
-export const statusSchema: IsSame<z.output<typeof schema>, FleetStatus> extends true ? typeof schema : never =
-  schema;
+export type FleetStatus = z.infer<typeof statusSchema>;
+
+export const statusJson = formatJson<FleetStatus>;

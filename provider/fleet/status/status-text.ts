@@ -1,8 +1,8 @@
 import { wrapTo } from "../../plan/render/columns";
 import { RolloutCommands } from "../../rollout/commands";
 import { harmless, printable } from "../../settings/text";
-import type { FleetStatus } from "./fleet-status";
 import { statusAdvice } from "./status-advice";
+import type { FleetStatus } from "./status-schema";
 import { hiddenText, toldStatus } from "./told-status";
 
 const NARROWEST = 40;

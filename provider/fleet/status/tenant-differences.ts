@@ -1,5 +1,6 @@
 import type { Settings } from "../../files/settings";
-import { type DriftItem, driftOf } from "../../gitops/drift";
+import { driftOf } from "../../gitops/drift";
+import type { DriftItem } from "../../gitops/drift-schema";
 import type { KnownLists } from "../../plan/desired";
 import { isSameThere, leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
@@ -10,7 +11,7 @@ import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
-import type { FleetDifference } from "./fleet-status";
+import type { FleetDifference } from "./status-schema";
 
 /** How a tenant differs from its files, by whose doing. */
 export interface TenantDifferences {

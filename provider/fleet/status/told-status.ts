@@ -5,6 +5,12 @@ import { describeHidden, sortByDanger, type Transition } from "../../settings/da
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
+  type DifferenceGroup,
+  type DifferenceKind,
+  differenceTransition,
+  groupedDifferences,
+} from "./grouped-differences";
+import {
   type FleetDifference,
   type FleetEnd,
   type FleetFinding,
@@ -13,13 +19,7 @@ import {
   type FleetStatus,
   STANDINGS,
   type TenantStatus,
-} from "./fleet-status";
-import {
-  type DifferenceGroup,
-  type DifferenceKind,
-  differenceTransition,
-  groupedDifferences,
-} from "./grouped-differences";
+} from "./status-schema";
 
 /** What is told of a fleet to people, in whatever format: printable sentences. */
 export interface ToldStatus {

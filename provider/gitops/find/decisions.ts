@@ -1,9 +1,7 @@
 import { Deciders, type ProposedEntry } from "../../plan/deciders";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "../../settings/assumptions";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Decision, Found } from "./found";
-import type { How } from "./matcher";
-import type { Wanted } from "./wanted";
+import type { Decision, Found, How, Wanted } from "./find-schema";
 
 /**
  * Which entries decide for the senders among what was looked for, of one tenant.

@@ -1,6 +1,6 @@
 import { csvText } from "../../files/csv";
 import { harmless } from "../../settings/text";
-import type { FindReport, Found, Line, TenantFound } from "./found";
+import type { FindReport, Found, Line, TenantFound } from "./find-schema";
 
 const TITLES = [
   "looked for",

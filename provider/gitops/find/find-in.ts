@@ -11,8 +11,17 @@ import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { canonicalComment } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { DeclaredThere, EndedThere, Found, FoundState, Line, RowThere, StackThere } from "./found";
-import type { How, Match, Matcher } from "./matcher";
+import type {
+  DeclaredThere,
+  EndedThere,
+  Found,
+  FoundState,
+  How,
+  Line,
+  RowThere,
+  StackThere,
+} from "./find-schema";
+import type { Match, Matcher } from "./matcher";
 
 /** What of one tenant is looked through; what is absent was not read. */
 export interface Looked {

@@ -1,42 +1,24 @@
 import { z } from "zod";
-import type { IsSame } from "../../settings/is-same";
-import { printableJson } from "../../settings/text";
-import { FIND_FORMAT, type FindReport } from "./found";
+import { declaredTexts } from "../../plan/plan-schema";
+import { count, text } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
 
-/**
- * What was found as JSON (format {@link FIND_FORMAT}, which {@link findJsonSchema} describes), ended by a line end. It reads back
- * as it was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function findJson(report: FindReport): string {
-  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
-}
+/** The version of the format of what was found. */
+export const FIND_FORMAT = "1";
 
-/** The JSON Schema (draft 2020-12) of what was found as JSON. */
-export function findJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:find:${FIND_FORMAT}`,
-    title: "Email security find",
-    description:
-      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find --format json` prints it.",
-    ...(z.toJSONSchema(findSchema) as Record<string, unknown>),
-  };
-}
+const lineShape = { file: text("As it was named."), line: z.int().min(1) };
+const line = z.strictObject(lineShape).readonly();
+const lines = z.array(line).readonly();
 
-const text = (what: string) => z.string().describe(what);
-
-const line = { file: text("As it was named."), line: z.int().min(1) };
-const lines = z.array(z.strictObject(line).readonly()).readonly();
+export type Line = z.infer<typeof line>;
 
 const declaredShape = {
   list: text("allow, deny or vip."),
-  ...line,
-  comment: z.string().exactOptional(),
-  ticket: z.string().exactOptional(),
-  owner: z.string().exactOptional(),
-  approvedBy: z.string().exactOptional(),
-  expires: text("The last day (UTC), or never.").exactOptional(),
-  acceptRisk: text("Why its risk is accepted.").exactOptional(),
-  includedAt: lines.describe("The lines by which its file is included, the nearest first."),
+  ...lineShape,
+  ...declaredTexts,
+  includedAt: lines.describe(
+    "The lines by which its file is included, the nearest first; empty where it stands in the tenant's own.",
+  ),
   overrides: lines.describe("The lines of included files that it takes the place of, the nearest first."),
 };
 
@@ -56,7 +38,7 @@ const found = z
     state: z
       .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
       .describe(
-        "agrees: file and tenant say the same. differs: another list or comment. missing: declared, and not at the tenant. undeclared: at the tenant, and not in the file. lingers: at the tenant still, and declared no more. ended: declared no more. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
+        "agrees: file and tenant say the same. differs: another list or comment. missing: declared, and not at the tenant. undeclared: at the tenant, and not in the file. lingers: at the tenant still, and declared no more. ended: declared no more, and not at the tenant or not looked for there. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
       ),
     declared: z.strictObject(declaredShape).readonly().exactOptional(),
     ended: z
@@ -65,12 +47,12 @@ const found = z
           .strictObject({
             ...declaredShape,
             why: z.enum(["expired", "removed"]),
-            removedAt: z.strictObject(line).readonly().exactOptional(),
+            removedAt: line.describe("The line that takes it out; only of what is removed.").exactOptional(),
           })
           .readonly(),
       )
       .readonly()
-      .describe("What files declare no more."),
+      .describe("What files declare no more: its last day is past, or another file removes it."),
     there: z
       .array(
         z
@@ -100,27 +82,39 @@ const found = z
   .readonly()
   .meta({ id: "Found", description: "An entry or VIP, in all places of one tenant." });
 
+export type Found = z.infer<typeof found>;
+export type How = Found["how"];
+export type FoundState = Found["state"];
+export type DeclaredThere = NonNullable<Found["declared"]>;
+export type EndedThere = Found["ended"][number];
+export type RowThere = Found["there"][number];
+export type StackThere = NonNullable<Found["stack"]>;
+
 const decision = z
   .strictObject({
     sender: text("In canonical form."),
     scope: text("global: all mail; else mail of the verdict of this name."),
-    of: z.enum(["tenant", "files"]).describe("What it was judged by."),
+    of: z
+      .enum(["tenant", "files"])
+      .describe("What it was judged by: what the tenant holds, or, where that was not read, its files."),
     decides: z
       .strictObject({ list: z.string(), key: z.string(), value: z.string(), verdictScope: z.string() })
       .readonly()
-      .describe("Absent where no entry concerns the sender.")
+      .describe("Absent where no entry concerns the sender: the service's own analysis decides.")
       .exactOptional(),
-    others: z.int().min(0).describe("How many entries concern the sender beside that one."),
+    others: count("How many entries concern the sender beside that one."),
     isKnown: z
       .boolean()
       .describe(
-        "Whether it follows from the entries alone; else it rests on what is assumed about the service.",
+        "Whether it follows from the entries alone: all that concern the sender are on one list, and one of them is of the sender or its own domain. Else it rests on what is assumed about the service, whose reference does not say which of several decides.",
       ),
   })
   .readonly()
   .meta({ id: "Decision", description: "Which entry decides for mail from a sender." });
 
-const schema = z
+export type Decision = z.infer<typeof decision>;
+
+export const findSchema = z
   .strictObject({
     format: z.literal(FIND_FORMAT).describe("The version of this format."),
     at: text("When it was looked for (ISO 8601, UTC)."),
@@ -140,7 +134,7 @@ const schema = z
         z
           .strictObject({
             name: z.string(),
-            host: text("The service's.").exactOptional(),
+            host: text("The service's, where it was asked or is known.").exactOptional(),
             file: text("Its settings file.").exactOptional(),
             found: z.array(found).readonly(),
             decisions: z.array(decision).readonly(),
@@ -159,11 +153,20 @@ const schema = z
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("In the order of the targets file."),
     isComplete: z.boolean().describe("Whether all was read: what is not found is nowhere then."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security find",
+    description:
+      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find` writes it as JSON.",
+  });
 
-/** A {@link FindReport} as JSON holds it. Compiles only when both are the same. */
-export const findSchema: IsSame<z.output<typeof schema>, FindReport> extends true ? typeof schema : never =
-  schema;
+export type FindReport = z.infer<typeof findSchema>;
+export type Wanted = FindReport["wanted"][number];
+export type TenantFound = FindReport["tenants"][number];
+export type Unread = TenantFound["unread"][number];
+
+export const findJson = formatJson<FindReport>;

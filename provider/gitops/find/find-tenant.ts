@@ -10,7 +10,7 @@ import { IdentityReader, type TenantIdentity } from "../../settings/tenant-ident
 import { withoutUndefined } from "../../settings/without-undefined";
 import { decisionsOf } from "./decisions";
 import { findIn, isMatching, isMatchingVip } from "./find-in";
-import type { TenantFound, Unread } from "./found";
+import type { TenantFound, Unread } from "./find-schema";
 import type { Matcher } from "./matcher";
 
 /** Where one tenant is looked through; what is absent is not read. */

@@ -10,12 +10,12 @@ import type {
   FindReport,
   Found,
   FoundState,
+  How,
   Line,
   RowThere,
   TenantFound,
-} from "./found";
-import type { How } from "./matcher";
-import type { Wanted } from "./wanted";
+  Wanted,
+} from "./find-schema";
 
 /** So many tenants of a group are named. */
 const NAMED = 100;

@@ -1,12 +1,6 @@
 import { domainsUp } from "../../plan/seen-mail";
 import { CoveredValues, isWildcard } from "../../settings/coverage";
-import type { Wanted } from "./wanted";
-
-/**
- * How an entry concerns what is looked for: it is the same; it is of a domain above it; of a mailbox's own domain; it is a wildcard or a
- * range of addresses that covers it; or, where that is asked for, it stands below it.
- */
-export type How = "exact" | "domain" | "parent" | "wildcard" | "range" | "below";
+import type { How, Wanted } from "./find-schema";
 
 /** That an entry concerns something that is looked for. */
 export interface Match {

@@ -1,19 +1,10 @@
 import { ConfigurationError } from "../../client";
 import { parseAddressRange } from "../../settings/address-range";
-import type { EntryType } from "../../settings/assumptions";
 import { parseWildcard } from "../../settings/coverage";
 import { canonicalValue, type EntryValue } from "../../settings/entry-value";
 import { refang } from "../../settings/refang";
 import { excerpt } from "../../settings/text";
-
-/** What somebody looks for. */
-export interface Wanted {
-  /** In canonical form. */
-  readonly value: string;
-  readonly entryType: EntryType;
-  /** Whether it is also asked which entry decides for mail from it. */
-  readonly isSender: boolean;
-}
+import type { Wanted } from "./find-schema";
 
 /**
  * Reads what somebody looks for, and which senders are asked about; what is named twice is looked for once.

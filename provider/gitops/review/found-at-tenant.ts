@@ -7,7 +7,7 @@ import { instantOf } from "../../plan/seen-mail";
 import { type Context, DAY_MS } from "../suggest-context";
 import { counted } from "../suggest-words";
 import { leftVip } from "./outsiders";
-import type { Reason } from "./review-kinds";
+import type { Reason } from "./review-schema";
 import type { Asked } from "./worklist";
 
 type One = DeclaredEntry | DeclaredVip;

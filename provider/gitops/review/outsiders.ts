@@ -5,7 +5,7 @@ import { parseMailbox } from "../../settings/entry-value";
 import type { OwnDomains } from "../../settings/own-domains";
 import { excerpt } from "../../settings/text";
 import { domainOf } from "../suggest-context";
-import type { Reason } from "./review-kinds";
+import type { Reason } from "./review-schema";
 
 /**
  * Whether who answers for something has a mailbox outside the organization's own domains. The service has no directory that could be

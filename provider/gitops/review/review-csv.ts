@@ -1,7 +1,7 @@
 import { csvText } from "../../files/csv";
 import { harmless } from "../../settings/text";
 import { REVIEW_TITLES } from "./review-kinds";
-import type { ReviewItem, ReviewReport } from "./worklist";
+import type { ReviewItem, ReviewReport } from "./review-schema";
 
 const TITLES = [
   "list",

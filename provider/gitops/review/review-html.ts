@@ -7,8 +7,8 @@ import { filled } from "../../plan/render/room";
 import { number, sentence, given as told, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
+import type { ReviewItem, ReviewReport } from "./review-schema";
 import { countsOf, DECIDE, UNREAD, whatOf } from "./review-words";
-import type { ReviewItem, ReviewReport } from "./worklist";
 
 /**
  * A review as a page: one file that needs nothing else, asks nobody for anything and runs no script. It filters by reason and list,

@@ -34,9 +34,3 @@ export const REVIEW_TITLES: Readonly<Record<ReviewKind, string>> = {
   unused: "Unused",
   targeted: "Targeted, and no VIP",
 };
-
-/** A reason to look at something, in printable sentences. */
-export interface Reason {
-  readonly kind: ReviewKind;
-  readonly evidence: string;
-}

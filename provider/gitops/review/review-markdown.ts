@@ -1,8 +1,8 @@
 import { escapeMarkdown, markdownCode } from "../../plan/render/markdown-text";
 import { filled } from "../../plan/render/room";
 import { REVIEW_TITLES } from "./review-kinds";
+import type { ReviewItem, ReviewReport } from "./review-schema";
 import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
-import type { ReviewItem, ReviewReport } from "./worklist";
 
 /** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
 const MARKDOWN_ROOM = 60_000;

@@ -1,46 +1,20 @@
 import { z } from "zod";
-import type { IsSame } from "../../settings/is-same";
-import { printableJson } from "../../settings/text";
+import { place } from "../../plan/plan-schema";
+import { text } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
 import { REVIEW_KINDS } from "./review-kinds";
-import { REVIEW_FORMAT, type ReviewReport } from "./worklist";
 
-/**
- * A review as JSON (format {@link REVIEW_FORMAT}, which {@link reviewJsonSchema} describes), ended by a line end. It reads back as it
- * was; and printed, nothing from outside does anything in it: control characters are escaped.
- */
-export function reviewJson(report: ReviewReport): string {
-  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
-}
-
-/** The JSON Schema (draft 2020-12) of a review as JSON. */
-export function reviewJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:review:${REVIEW_FORMAT}`,
-    title: "Email security review",
-    description:
-      "What of a tenant's settings should be looked at, as `email-security review --format json` writes it.",
-    ...(z.toJSONSchema(reviewSchema) as Record<string, unknown>),
-  };
-}
-
-const text = (what: string) => z.string().describe(what);
+/** The version of the format of a review. */
+export const REVIEW_FORMAT = 1;
 
 const item = z
   .strictObject({
     list: z.enum(["allow", "deny", "vip"]),
-    value: text("The value or mailbox in canonical form."),
+    value: text(
+      "The value or mailbox in canonical form; as the service reports it where no file declares it.",
+    ),
     scope: text("Of entries.").exactOptional(),
-    place: z
-      .strictObject({
-        file: text("As it was named."),
-        line: z.int().min(1),
-        column: z.int().min(1),
-        endLine: z.int().min(1).exactOptional(),
-        endColumn: z.int().min(1).exactOptional(),
-      })
-      .readonly()
-      .describe("Where it is declared. Absent of what no file declares.")
-      .exactOptional(),
+    place: place.describe("Where it is declared. Absent of what no file declares.").exactOptional(),
     isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
     comment: text("Why it is here, as declared or as the tenant has it.").exactOptional(),
     ticket: z.string().exactOptional(),
@@ -55,7 +29,7 @@ const item = z
               .describe(
                 "malicious: an allow whose sender the service found malicious. reported: users reported mail from an allowed sender. policy: against a rule of the team's policy. undeclared: an allow that stands at the tenant alone. ended, ending: its last day is past, or near. due: by the policy's reviewEvery. contradicted: below an entry of the other list. shadowed: below one that says the same. owner: its owner's mailbox is outside the organization's own domains. left: the VIP may have left. unused: nothing was detected or reported under it. targeted: a person who is no VIP.",
               ),
-            evidence: text("Sentences for people."),
+            evidence: text("Printable sentences for people."),
           })
           .readonly(),
       )
@@ -63,9 +37,12 @@ const item = z
       .describe("The worst first."),
   })
   .readonly()
-  .meta({ id: "ReviewItem", description: "One thing to look at." });
+  .meta({ id: "ReviewItem", description: "One thing to look at, or a person who is targeted." });
 
-const schema = z
+export type ReviewItem = z.infer<typeof item>;
+export type Reason = ReviewItem["reasons"][number];
+
+export const reviewSchema = z
   .strictObject({
     format: z.literal(REVIEW_FORMAT).describe("The version of this format."),
     file: text("The settings file, as it was named."),
@@ -75,15 +52,21 @@ const schema = z
     unread: z
       .array(z.string())
       .readonly()
-      .describe("What of the mail could not be read, so that there may be more to look at: a sentence each."),
+      .describe(
+        "What of the mail could not be read, so that there may be more to look at: a printable sentence each.",
+      ),
     notAsked: z
       .array(z.string())
       .readonly()
-      .describe("What nobody was asked, or nobody tells: a sentence each."),
+      .describe("What nobody was asked, or nobody tells: a printable sentence each."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security review",
+    description:
+      "What of a tenant's settings should be looked at, as `email-security review` writes it as JSON.",
+  });
 
-/** A {@link ReviewReport} as JSON holds it. Compiles only when both are the same. */
-export const reviewSchema: IsSame<z.output<typeof schema>, ReviewReport> extends true
-  ? typeof schema
-  : never = schema;
+export type ReviewReport = z.infer<typeof reviewSchema>;
+
+export const reviewJson = formatJson<ReviewReport>;

@@ -2,8 +2,8 @@ import { hanging } from "../../plan/render/columns";
 import { excerpt, harmless } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { REVIEW_TITLES } from "./review-kinds";
+import type { ReviewReport } from "./review-schema";
 import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
-import type { ReviewReport } from "./worklist";
 
 /**
  * A review for a terminal: the worst first. Nothing from outside does anything in it.

@@ -2,7 +2,7 @@ import { lineText } from "../../files/finding";
 import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
-import type { ReviewItem, ReviewReport } from "./worklist";
+import type { ReviewItem, ReviewReport } from "./review-schema";
 
 /** How decisions are made, and which there are. */
 export const DECIDE =

@@ -9,8 +9,8 @@ import { excerpt } from "../../settings/text";
 import type { Context } from "../suggest-context";
 import { mailTold, sentences } from "../suggest-words";
 import { reportedTold } from "./found-at-tenant";
-import type { Reason } from "./review-kinds";
-import { type ReviewItem, withReasons } from "./worklist";
+import type { Reason, ReviewItem } from "./review-schema";
+import { withReasons } from "./worklist";
 
 /**
  * Allows that stand at the tenant alone: no file declares them, or on the other list. What the files `ignore`, and what has ended in

@@ -1,4 +1,4 @@
-import type { HistoryEvent, PlacedElement } from "./history-event";
+import type { HistoryEvent, PlacedElement } from "./why-schema";
 
 /** What was changed of one element, by whomever. */
 export type Change = Pick<HistoryEvent, "before" | "after" | "include" | "isUndoneByMerge">;

@@ -1,4 +1,5 @@
 import type { GitReader } from "../git";
+import type { Committed, Trailers } from "./why-schema";
 
 /** Files that a commit changed, each with its versions: of a merge, only what differs from all that it brings together. */
 export interface CommitFiles {
@@ -25,24 +26,13 @@ export interface CommitText {
   readonly message: string;
 }
 
-/** Who committed something, where that is not who wrote it, and when, where that is another time. */
-export interface Committed {
-  readonly committer?: string;
-  readonly committedAt?: string;
-}
-
 /** What of a commit's committer differs from its author. */
 export function committedBy({ author, at, committer, committedAt }: CommitText): Committed {
   if (committer === author && committedAt === at) return {};
   return { committer, committedAt };
 }
 
-/** What a message says of who else wrote it and where it came from; anybody can write that. */
-export interface Trailers {
-  readonly coAuthors?: readonly string[];
-  readonly cherryPickedFrom?: string;
-}
-
+/** Reads what a message says of who else wrote it and where it came from; anybody can write that. */
 export function trailersOf(message: string): Trailers {
   const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
     ([, who = ""]) => who,
@@ -54,6 +44,9 @@ export function trailersOf(message: string): Trailers {
   };
 }
 
+/** Lists changed files by the ids of their texts, whatever the configuration of git says. */
+const RAW = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
 /** All commits that changed a file whose name is that of a settings file, newest first. */
 export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
   const told = await git.text(
@@ -61,12 +54,7 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
     "--date-order",
     "--full-history",
     "-c",
-    "--raw",
-    "-z",
-    "--no-abbrev",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
+    ...RAW,
     "--no-follow",
     "--no-show-signature",
     "--no-color",
@@ -103,12 +91,7 @@ export async function mergedFiles(
     "--stdin",
     "--always",
     "-r",
-    "--raw",
-    "-z",
-    "--no-abbrev",
-    "--no-renames",
-    "--no-ext-diff",
-    "--no-textconv",
+    ...RAW,
     "--",
     ...[...paths].map((path) => `:(top,literal)${path}`),
   );

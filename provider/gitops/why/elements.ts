@@ -2,20 +2,7 @@ import { isAscii } from "node:buffer";
 import { readYaml } from "../../files/yaml-source";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
-
-/** Where in a settings file a value can stand. */
-export type ElementSection = (typeof SECTIONS)[number];
-
-const SECTIONS = ["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"] as const;
-
-/** What a settings file says of a value in one place, now or at some time. */
-export interface Element {
-  readonly section: ElementSection;
-  /** Of entries. */
-  readonly scope: string;
-  /** What else it says: `ticket`, `expires`, … */
-  readonly fields: Readonly<Record<string, string>>;
-}
+import type { Element } from "./why-schema";
 
 /** Finds what one settings file says of one value, however it is written. Keeps what it has read: versions of a file are much alike. */
 export class ElementFinder {
@@ -112,7 +99,7 @@ export class ElementFinder {
         if (own !== this.#value) return [];
         return [
           {
-            section: `${before}${section}` as ElementSection,
+            section: `${before}${section}` as Element["section"],
             scope: typeof scope === "string" ? scope : DEFAULT_VERDICT_SCOPE,
             fields: Object.fromEntries(Object.entries(rest).map(([key, told]) => [key, textOf(told)])),
           },

@@ -14,9 +14,9 @@ import {
   trailersOf,
 } from "./commits";
 import { ElementFinder } from "./elements";
-import type { HistoryEvent, PlacedElement } from "./history-event";
 import { includeEvents, type Version } from "./include-changes";
 import { requestsIn } from "./request";
+import type { HistoryEvent, PlacedElement } from "./why-schema";
 
 /** What git tells of a value, the newest first, and what it can't tell. */
 export interface ValueHistory {

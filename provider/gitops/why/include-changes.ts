@@ -1,6 +1,5 @@
 import { posix } from "node:path";
-import type { Element } from "./elements";
-import type { HistoryEvent, PlacedElement } from "./history-event";
+import type { Element, HistoryEvent, PlacedElement } from "./why-schema";
 
 /** What one version of a file says: of the value, and what it includes. */
 export interface Version {

@@ -1,13 +1,5 @@
 import { type Host, type RemotePlace, requestPage } from "../remote-place";
-
-/** The pull request or merge request that a commit tells of. */
-export interface ChangeRequest {
-  /** `#12`, or `!34` as GitLab has it; of another project, `evil/other!34`. */
-  readonly name: string;
-  readonly url?: string;
-  /** Whether only a message says so, in a form that the remote's host would not have written: anybody can type that. */
-  readonly isClaimed?: true;
-}
+import type { ChangeRequest } from "./why-schema";
 
 /** How a host names a request in the message of what it merges or squashes. */
 interface Form {

@@ -5,7 +5,7 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings"
 import { readYaml } from "../../files/yaml-source";
 import { coveringValues } from "../../settings/coverage";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Above, ToldByFiles } from "./story";
+import type { Above, ToldByFiles } from "./why-schema";
 
 /** What settings say of a value: what is declared, what has ended, and what was taken out; and what stands above it. */
 export function toldByFiles(

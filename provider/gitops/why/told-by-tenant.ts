@@ -10,7 +10,7 @@ import { CoveredValues } from "../../settings/coverage";
 import { withCode } from "../../settings/email-security-error";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./story";
+import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./why-schema";
 
 /** How the tenant is asked. */
 export interface AskingTenant {

@@ -1,8 +1,8 @@
 import { markdownWords } from "../../plan/render/markdown-text";
 import { Paper } from "../../plan/render/paper";
-import { printableJson } from "../../settings/text";
-import type { WhyStory } from "./story";
+import { formatJson } from "../../settings/text";
 import { whyReport } from "./why-report";
+import type { WhyStory } from "./why-schema";
 
 /** A story for a terminal. Nothing from outside does anything in it. */
 export function whyText(
@@ -40,7 +40,4 @@ export function whyMarkdown(story: WhyStory): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A story as JSON, which `why.schema.json` describes. */
-export function whyJson(story: WhyStory): string {
-  return `${printableJson(JSON.stringify(story, undefined, 2))}\n`;
-}
+export const whyJson = formatJson<WhyStory>;

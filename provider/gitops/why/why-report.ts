@@ -2,8 +2,15 @@ import { mailFacts, recipientWords } from "../../plan/render/change-facts";
 import { lineOf, valueWords } from "../../plan/render/plan-words";
 import { counted, day, given, join, minute, say, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import type { HistoryEvent, PlacedElement } from "./history-event";
-import type { ToldByFiles, ToldByMail, ToldByRollout, ToldByTenant, WhyStory } from "./story";
+import type {
+  HistoryEvent,
+  PlacedElement,
+  ToldByFiles,
+  ToldByMail,
+  ToldByRollout,
+  ToldByTenant,
+  WhyStory,
+} from "./why-schema";
 import { restOf, storyOf, subjectsOf, type WhySubject } from "./why-subjects";
 
 /** One line of a story, with where it is known from, and what is told below it. */

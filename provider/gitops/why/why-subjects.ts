@@ -1,6 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import type { PlacedElement } from "./history-event";
-import type { WhyStory } from "./story";
+import type { PlacedElement, WhyStory } from "./why-schema";
 
 /** As what a value stands somewhere: on a list, in a scope, or among the VIPs. */
 export interface WhySubject {

@@ -18,7 +18,7 @@ import {
   unmanagedWords,
   valueWords,
 } from "./plan-words";
-import { type Card, kindsOf, type Report, reportOf } from "./report";
+import { type Card, kindsOf, type Report, reportOf, type Tally } from "./report";
 import { filled } from "./room";
 import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
 
@@ -38,8 +38,8 @@ export function planHtml(plan: Plan): string {
 </header>
 <main>
 ${htmlVerdict(report.mood, report.verdict, report.headline)}
-${tallies(report)}
-${guards(report)}
+${talliesHtml(report.tallies)}
+${guardsHtml(report.guards)}
 ${loosened(report)}
 ${changesHtml(report, "`--format json` shows all of them")}
 ${asides(report)}
@@ -71,15 +71,15 @@ ${changes("Nothing speaks against", "calm", others, where)}`;
 /** So many changes are seen without a filter. */
 const FEW = 6;
 
-function tallies({ tallies: all }: Report): Html {
-  const classes = { "+": "s-add", "~": "s-change", "-": "s-remove", "": "" };
+export function talliesHtml(all: readonly Tally[]): Html {
+  const classes: Readonly<Record<string, string>> = { "+": "s-add", "~": "s-change", "-": "s-remove" };
   return html`<ul class="tallies">${all.map(
     ({ sign, word, count }) =>
-      html`<li class="${classes[sign]}${count === 0 ? " zero" : ""}"><b>${sign}${number(count)}</b>${word}</li>`,
+      html`<li class="${classes[sign] ?? ""}${count === 0 ? " zero" : ""}"><b>${sign}${number(count)}</b>${word}</li>`,
   )}</ul>`;
 }
 
-function guards({ guards: all }: Report): Html | undefined {
+export function guardsHtml(all: Plan["guards"]): Html | undefined {
   if (all.length === 0) return undefined;
   return html`<section><h2>Refused <span class="n">${all.length}</span></h2>${all.map(
     ({ code, message }) =>

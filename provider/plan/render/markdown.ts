@@ -12,7 +12,7 @@ import {
   unmanagedWords,
   valueWords,
 } from "./plan-words";
-import { type Card, kindsOf, type Mood, type Report, reportOf } from "./report";
+import { type Card, kindsOf, type Mood, type Report, reportOf, type Tally } from "./report";
 import { bytesOf, filled } from "./room";
 import { day, given, join, number, say, type Words } from "./words";
 
@@ -143,7 +143,7 @@ export function planHead(
     headline,
     tallies,
   }: Pick<Report, "mood" | "verdict" | "headline"> & {
-    readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
+    readonly tallies: readonly Tally[];
   },
 ): string {
   const counts = tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`);

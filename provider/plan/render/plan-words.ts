@@ -32,6 +32,14 @@ export function valueWords(value: string): Words {
   return unicode === undefined ? [given(value)] : say`${given(value)} (${given(unicode)})`;
 }
 
+/** The signs of changes. */
+export const SIGNS = { add: "+", change: "~", remove: "-" } as const;
+
+/** Names the list that something is on: `deny`, `allow → deny`, `VIP`. */
+export function listOf({ kind, list }: { readonly kind: "entry" | "vip"; readonly list?: string }): string {
+  return kind === "vip" ? "VIP" : (list ?? "entry");
+}
+
 /** What the tenant holds and nobody declares: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
 export function unmanagedWords(one: Unmanaged): Words {
   const about = join(
@@ -39,8 +47,7 @@ export function unmanagedWords(one: Unmanaged): Words {
     ", ",
   );
   const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
-  const list = one.kind === "vip" ? "VIP" : (one.before.list ?? "entry");
-  return say`${list} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+  return say`${listOf({ ...one.before, kind: one.kind })} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
 }
 
 /** Counts undeclared entries that are left out: `40 more, 3 of them allows`. */
@@ -50,14 +57,15 @@ export function describeHiddenUnmanaged(hidden: readonly Unmanaged[]): string {
 }
 
 /** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
-export function expiredWords({ kind, list, value, expires, place, isThere, stays }: Expired): Words {
+export function expiredWords(one: Expired): Words {
+  const { value, expires, place, isThere, stays } = one;
   const at = place === undefined ? [] : say`, ${lineOf(place)}`;
   const there = !isThere
     ? "the tenant does not hold it"
     : stays === true
       ? "the tenant still holds it, and the next run leaves it"
       : "the tenant still holds it";
-  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
+  return say`${listOf(one)} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
 }
 
 /** `settings/acme.yaml:12`; nothing where there is no place. */

@@ -14,7 +14,7 @@ import {
   unmanagedTransition,
 } from "../plan";
 import { type Fact, factsOf } from "./change-facts";
-import { kindOf } from "./plan-words";
+import { kindOf, listOf, SIGNS } from "./plan-words";
 import { counted, enumerate, given, minute, number, say, sentence, type Words } from "./words";
 
 /**
@@ -54,7 +54,7 @@ export interface Report {
 export type Mood = "refused" | Alarm | "nothing";
 
 export interface Tally {
-  readonly sign: "+" | "~" | "-" | "";
+  readonly sign: string;
   readonly word: string;
   readonly count: number;
 }
@@ -82,10 +82,14 @@ export function reportOf(plan: Plan): Report {
   );
   const of = (alarm: Alarm) => cards.filter(({ change }) => change.alarm === alarm);
   const [dangers, accepted, warnings, others] = [of("danger"), of("accepted"), of("warning"), of("none")];
-  const mood = moodOf(plan);
+  const mood = moodOf(
+    plan.guards.length > 0,
+    { danger: dangers.length, warning: warnings.length, accepted: accepted.length },
+    cards.length > 0,
+  );
   return {
     mood,
-    verdict: mood === "none" && !plan.evidence.complete ? "No finding" : VERDICTS[mood],
+    verdict: verdictOf(mood, plan.evidence.complete),
     headline: headlineOf(plan, dangers.length, accepted.length, warnings.length),
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
     source: sourceOf(plan),
@@ -114,13 +118,22 @@ const VERDICTS: Readonly<Record<Mood, string>> = {
   nothing: "Nothing to do",
 };
 
-/** What is open comes before what was accepted. */
+/** Names a mood. A plan without findings looks fine only where all evidence was read. */
+export function verdictOf(mood: Mood, isComplete: boolean): string {
+  return mood === "none" && !isComplete ? "No finding" : VERDICTS[mood];
+}
+
+/** Open risks come before accepted ones. */
 const MOODS = ["danger", "warning", "accepted"] as const;
 
-function moodOf({ guards, changes }: Plan): Mood {
-  if (guards.length > 0) return "refused";
-  const worst = MOODS.find((one) => changes.some(({ alarm }) => alarm === one));
-  return worst ?? (changes.length > 0 ? "none" : "nothing");
+/** Returns the mood of a plan, of one tenant or of all. */
+export function moodOf(
+  isRefused: boolean,
+  alarms: Readonly<Record<(typeof MOODS)[number], number>>,
+  isChanging: boolean,
+): Mood {
+  if (isRefused) return "refused";
+  return MOODS.find((one) => alarms[one] > 0) ?? (isChanging ? "none" : "nothing");
 }
 
 /** What refuses, in words; a code of another version stays itself. */
@@ -197,7 +210,7 @@ function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Bac
     change,
     sign: SIGNS[change.sign],
     word: change.sign,
-    list: listOf(change),
+    list: movedList(change),
     kind: kindOf(change),
     facts: factsOf(plan, change, allowed, denied),
     ...(allowed && { allows: allowed }),
@@ -205,14 +218,10 @@ function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Bac
   };
 }
 
-const SIGNS = { add: "+", change: "~", remove: "-" } as const;
-
-function listOf({ kind, before, after }: Change): string {
-  if (kind === "vip") return "VIP";
-  if (before?.list !== undefined && after?.list !== undefined && before.list !== after.list) {
-    return `${before.list} → ${after.list}`;
-  }
-  return after?.list ?? before?.list ?? "entry";
+/** A change's list; both where the entry moves. */
+function movedList({ kind, before, after }: Change): string {
+  const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
+  return listOf({ kind, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) });
 }
 
 function unmatchedOf({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {

@@ -9,8 +9,7 @@ import type { Tenant } from "../../tenant";
 import type { OnlyRemoves, ReviewedPlan } from "../reviewed-plan";
 
 /**
- * What every resource does, over plain data and without a word of Pulumi, so that more than one front (dynamic
- * resources today, a native plugin later) drives the same behaviour.
+ * What every resource does, over plain data and without Pulumi: the dynamic provider and the native plugin share it.
  */
 export interface Lifecycle<Inputs, State> {
   /**

@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { TEXT_FIELD_NAMES, type TextFieldName, textsOf } from "../../files/element-fields";
+import { TEXT_FIELD_NAMES, textsOf } from "../../files/element-fields";
 import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
@@ -9,59 +9,13 @@ import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
 import type { TenantState } from "../wave";
-
-/** The version of the format of a difference. */
-export const DIFFERENCE_FORMAT = 1;
-
-/** What the settings files of one rollout declare, and those of another don't. Plain data. */
-export interface RolloutDifference {
-  readonly format: typeof DIFFERENCE_FORMAT;
-  /** The two, in the order in which they were named. */
-  readonly from: ComparedRollout;
-  readonly to: ComparedRollout;
-  /** Tenants that differ; in the order of the second's waves, and then those of the first alone. */
-  readonly tenants: readonly TenantDifference[];
-  /** How many tenants of both declare the same. */
-  readonly same: number;
-}
-
-/** One of two that are compared. */
-export interface ComparedRollout {
-  readonly id: string;
-  readonly digest: string;
-  /** The day (UTC) by which `expires` was judged. */
-  readonly today: string;
-}
-
-/** How a tenant differs. */
-export interface TenantDifference {
-  readonly name: string;
-  /** Which rollout alone had it: what the other one's files declare of it, the journal does not say. Absent: both had it. */
-  readonly only?: "from" | "to";
-  /** What became of it in each, where it does not hold what that one declared. */
-  readonly states?: { readonly from?: TenantState; readonly to?: TenantState };
-  /** Why it can't be compared: its files can't be read by this release. */
-  readonly unreadable?: string;
-  /** From the first to the second: what the second declares and the first did not is an addition. */
-  readonly changes: readonly DeclaredChange[];
-}
-
-/** An entry or a VIP that is declared in another way. */
-export interface DeclaredChange {
-  readonly sign: "add" | "change" | "remove";
-  readonly kind: "entry" | "vip";
-  /** What tells it from other entries of the tenant. */
-  readonly key: string;
-  readonly value: string;
-  readonly before?: DeclaredAs;
-  readonly after?: DeclaredAs;
-}
-
-/** How it is declared. */
-export interface DeclaredAs extends Readonly<Partial<Record<TextFieldName, string>>> {
-  /** Only of entries. */
-  readonly list?: string;
-}
+import {
+  type DeclaredAs,
+  type DeclaredChange,
+  DIFFERENCE_FORMAT,
+  type RolloutDifference,
+  type TenantDifference,
+} from "./history-schema";
 
 /**
  * Compares what two rollouts declared, tenant by tenant, by the settings files that the journal keeps of each.
@@ -88,7 +42,7 @@ export async function differenceOf(
 }
 
 interface Side {
-  readonly compared: ComparedRollout;
+  readonly compared: RolloutDifference["from"];
   readonly tenants: ReadonlyMap<string, TenantRecord>;
   /** What its files declare of a tenant, or why they can't be read. */
   readonly settings: (tenant: TenantRecord) => Settings | string;

@@ -1,59 +1,26 @@
 import { z } from "zod";
-import type { IsSame } from "../../settings/is-same";
-import { printableJson } from "../../settings/text";
-import { counts, reportSchema, rolloutState, task, tenantState } from "../report/report-schema";
-import { DIFFERENCE_FORMAT, type RolloutDifference } from "./difference";
-import { HISTORY_FORMAT, type RolloutHistory } from "./history";
-import { SHOWN_FORMAT, type ShownRollout } from "./shown";
+import { declaredTexts, kind, change as planChange, sign } from "../../plan/plan-schema";
+import { count, text, time } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
+import {
+  counts,
+  planned,
+  reportSchema,
+  rolloutState,
+  task,
+  change as tenantChange,
+  tenantState,
+} from "../report/rollout-report";
 
-/** A history, a rollout as it is shown, or a difference as JSON. Printed, nothing from outside does anything in it. */
-export function historyJson(value: RolloutHistory | ShownRollout | RolloutDifference): string {
-  return `${printableJson(JSON.stringify(value, null, 2))}\n`;
-}
+/** The version of the format of a history. */
+export const HISTORY_FORMAT = 1;
 
-/** The JSON Schemas (draft 2020-12) of what `rollout history`, `show` and `diff` print, by the name of their file. */
-export function historySchemas(): Readonly<Record<string, Record<string, unknown>>> {
-  return {
-    "rollout-history.schema.json": jsonSchema(
-      `rollout-history:${HISTORY_FORMAT}`,
-      "Email security rollouts that were",
-      "Which rollouts were, as `email-security rollout history --format json` prints it.",
-      historySchema,
-    ),
-    "rollout-show.schema.json": jsonSchema(
-      `rollout-show:${SHOWN_FORMAT}`,
-      "Email security rollout, all that is known of it",
-      "A rollout's whole record, as `email-security rollout show --format json` prints it.",
-      shownSchema,
-    ),
-    "rollout-diff.schema.json": jsonSchema(
-      `rollout-diff:${DIFFERENCE_FORMAT}`,
-      "Email security difference of two rollouts",
-      "What two rollouts declared differently, as `email-security rollout diff --format json` prints it.",
-      differenceSchema,
-    ),
-  };
-}
+/** The version of the format of a rollout as it is shown. */
+export const SHOWN_FORMAT = 1;
 
-function jsonSchema(
-  name: string,
-  title: string,
-  description: string,
-  of: z.ZodType,
-): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:${name}`,
-    title,
-    description,
-    ...(z.toJSONSchema(of) as Record<string, unknown>),
-  };
-}
+/** The version of the format of a difference. */
+export const DIFFERENCE_FORMAT = 1;
 
-const text = (what: string) => z.string().describe(what);
-const count = (what: string) => z.int().min(0).describe(what);
-const time = (what: string) => z.string().describe(`${what} (ISO 8601, UTC).`);
-const sign = z.enum(["add", "change", "remove"]);
-const kind = z.enum(["entry", "vip"]);
 const isChanged = z
   .literal(true)
   .exactOptional()
@@ -80,95 +47,99 @@ const past = z
     task,
     prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
     counts,
-    planned: z
-      .strictObject({ added: count("Added."), changed: count("Changed."), removed: count("Removed.") })
-      .readonly()
-      .describe("What the plans of the tenants that it began change; or of the one that was asked for."),
+    planned: planned.describe(
+      "What the plans of the tenants that it began change; or of the one that was asked for.",
+    ),
     changes: z
       .array(
-        z
-          .strictObject({
-            sign,
-            kind,
-            list: text("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
-            value: text("The value or mailbox."),
-            tenants: count("In how many tenants."),
-          })
+        tenantChange
+          .unwrap()
+          .omit({ alarm: true })
+          .extend({ tenants: count("In how many tenants.") })
           .readonly(),
       )
       .readonly()
-      .describe("The first of these changes, at most 10."),
-    tenantState: tenantState.exactOptional(),
+      .describe("The first of these changes, those of the most tenants first; at most 10."),
+    tenantState: tenantState.describe("What became of the tenant that was asked for.").exactOptional(),
   })
   .readonly();
 
-const history = z
+export type PastRollout = z.infer<typeof past>;
+
+/** Which rollouts were. Texts from outside are as they came. */
+export const historySchema = z
   .strictObject({
     format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
     rollouts: z.array(past).readonly().describe("The newest first."),
     older: count("How many more there are, that --limit leaves out."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security rollouts that were",
+    description: "Which rollouts were, as `email-security rollout history` writes it as JSON.",
+  });
 
-const standing = z
-  .strictObject({
-    list: z.enum(["allow", "deny"]).exactOptional(),
-    comment: z.string().exactOptional(),
-    acceptRisk: z.string().exactOptional(),
-    by: z.string().exactOptional(),
-    at: z.string().exactOptional(),
+export type RolloutHistory = z.infer<typeof historySchema>;
+
+/** A change as the journal keeps it for as long as it has the rollout. */
+const keptChange = planChange
+  .unwrap()
+  .pick({
+    sign: true,
+    kind: true,
+    key: true,
+    value: true,
+    before: true,
+    after: true,
+    why: true,
+    ticket: true,
+    owner: true,
+    approvedBy: true,
+    expires: true,
+    accepted: true,
   })
   .readonly();
 
-const keptChange = z
-  .strictObject({
-    sign,
-    kind,
-    key: text("What tells it from other entries of the tenant."),
-    value: text("The value or mailbox."),
-    before: standing.exactOptional(),
-    after: standing.exactOptional(),
-    why: text("Why, where the files do not say it in their place.").exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    approvedBy: z.string().exactOptional(),
-    expires: z.string().exactOptional(),
-    accepted: text("Why its risk is accepted.").exactOptional(),
-  })
-  .readonly();
+export type KeptChange = z.infer<typeof keptChange>;
 
-const shown = z
+const origin = z
+  .strictObject({
+    user: text("The pipeline's account, or the machine's.").exactOptional(),
+    host: z.string(),
+    revision: text("The commit that the working directory was at.").exactOptional(),
+    isChanged,
+  })
+  .readonly()
+  .describe("Who planned it, where, and of which commit; absent in what an earlier release planned.");
+
+export type Origin = z.infer<typeof origin>;
+
+/** All that a journal tells of a rollout. Texts from outside are as they came. */
+export const shownSchema = z
   .strictObject({
     format: z.literal(SHOWN_FORMAT).describe("The version of this format."),
     report: reportSchema,
     project: text("The Pulumi project of its stacks."),
     today: text("The day (UTC) by which expires was judged."),
-    origin: z
-      .strictObject({
-        user: text("The pipeline's account, or the machine's.").exactOptional(),
-        host: z.string(),
-        revision: text("The commit that the working folder was at.").exactOptional(),
-        isChanged,
-      })
-      .readonly()
-      .exactOptional(),
+    origin: origin.exactOptional(),
     prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
     happened: z
       .array(
         z
           .strictObject({
             at: time("When"),
-            kind: text("started, resumed, wave-finished, waiting, …"),
+            kind: text("started, resumed, wave-finished, waiting, …: as --events prints it."),
             wave: z.string().exactOptional(),
             tenant: text("Who was skipped.").exactOptional(),
             by: text(
               "Who began it, went on with it, or said that somebody is to be skipped.",
             ).exactOptional(),
-            told: text("Why, or what was found.").exactOptional(),
+            told: text("Why it waits or stopped, or what the health check found.").exactOptional(),
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("The rollout, its waves, and the tenants that were skipped, in order."),
     tenants: z
       .array(
         z
@@ -180,19 +151,23 @@ const shown = z
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("In the order of the report."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security rollout, all that is known of it",
+    description: "A rollout's whole record, as `email-security rollout show` writes it as JSON.",
+  });
+
+export type ShownRollout = z.infer<typeof shownSchema>;
+export type Happened = ShownRollout["happened"][number];
+export type ShownTenant = ShownRollout["tenants"][number];
 
 const declaredAs = z
   .strictObject({
-    list: z.string().exactOptional(),
-    comment: z.string().exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    approvedBy: z.string().exactOptional(),
-    expires: z.string().exactOptional(),
-    acceptRisk: z.string().exactOptional(),
+    list: text("Only of entries.").exactOptional(),
+    ...declaredTexts,
   })
   .readonly();
 
@@ -204,7 +179,8 @@ const compared = z
   })
   .readonly();
 
-const difference = z
+/** What the settings files of one rollout declare, and those of another don't. */
+export const differenceSchema = z
   .strictObject({
     format: z.literal(DIFFERENCE_FORMAT).describe("The version of this format."),
     from: compared,
@@ -214,45 +190,48 @@ const difference = z
         z
           .strictObject({
             name: z.string(),
-            only: z.enum(["from", "to"]).exactOptional().describe("Which rollout alone had it."),
+            only: z
+              .enum(["from", "to"])
+              .exactOptional()
+              .describe("Which rollout alone had it; absent where both had it."),
             states: z
               .strictObject({ from: tenantState.exactOptional(), to: tenantState.exactOptional() })
               .readonly()
               .exactOptional()
               .describe("What became of it where it was not brought to what was declared."),
-            unreadable: text("Why it can't be compared.").exactOptional(),
+            unreadable: text("Why it can't be compared: this release can't read its files.").exactOptional(),
             changes: z
               .array(
                 z
                   .strictObject({
                     sign,
                     kind,
-                    key: z.string(),
+                    key: text("What tells it from other entries of the tenant."),
                     value: z.string(),
                     before: declaredAs.exactOptional(),
                     after: declaredAs.exactOptional(),
                   })
                   .readonly(),
               )
-              .readonly(),
+              .readonly()
+              .describe("From the first to the second: what only the second declares is an addition."),
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("Tenants that differ, in the order of the second's waves; then those of the first alone."),
     same: count("How many tenants of both declare the same."),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security difference of two rollouts",
+    description:
+      "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
+  });
 
-/** A {@link RolloutHistory} as JSON holds it; this and the next two compile only when both are the same. */
-export const historySchema: IsSame<z.output<typeof history>, RolloutHistory> extends true
-  ? typeof history
-  : never = history;
+export type RolloutDifference = z.infer<typeof differenceSchema>;
+export type TenantDifference = RolloutDifference["tenants"][number];
+export type DeclaredChange = TenantDifference["changes"][number];
+export type DeclaredAs = z.infer<typeof declaredAs>;
 
-/** A {@link ShownRollout} as JSON holds it. */
-export const shownSchema: IsSame<z.output<typeof shown>, ShownRollout> extends true ? typeof shown : never =
-  shown;
-
-/** A {@link RolloutDifference} as JSON holds it. */
-export const differenceSchema: IsSame<z.output<typeof difference>, RolloutDifference> extends true
-  ? typeof difference
-  : never = difference;
+export const historyJson = formatJson<RolloutHistory | ShownRollout | RolloutDifference>;

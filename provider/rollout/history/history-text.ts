@@ -1,9 +1,10 @@
 import { Paper } from "../../plan/render/paper";
+import { listOf, SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, minute, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import { between, duration } from "../report/duration";
-import { listOf, plannedText, SIGNS, TENANT_STATES, taskWords } from "../report/told-rollout";
-import type { PastRollout, RolloutHistory } from "./history";
+import { plannedText, TENANT_STATES, taskWords } from "../report/told-rollout";
+import type { PastRollout, RolloutHistory } from "./history-schema";
 
 /** How a history is shown on a terminal. */
 export interface HistoryTextOptions {

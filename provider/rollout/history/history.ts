@@ -3,60 +3,8 @@ import type { Journal } from "../journal/journal";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { ChangeTally } from "../report/change-tally";
 import { countsOf, iso } from "../report/report-of";
-import type { TenantChange } from "../report/rollout-report";
 import { wholeRollbackOf } from "../rollback/taken-back";
-import type { Task } from "../tasks/task";
-import type { RolloutState, TenantState } from "../wave";
-
-/** The version of the format of a history. */
-export const HISTORY_FORMAT = 1;
-
-/** Which rollouts were, the newest first. Plain data; times are ISO 8601 in UTC, texts from outside as they came. */
-export interface RolloutHistory {
-  readonly format: typeof HISTORY_FORMAT;
-  readonly rollouts: readonly PastRollout[];
-  /** How many more there are that would have been shown, but for the limit: older ones. */
-  readonly older: number;
-}
-
-/** What the history tells of one rollout. */
-export interface PastRollout {
-  readonly id: string;
-  readonly state: RolloutState;
-  /** Whether somebody is at it now; one that is `running` and held by nobody was interrupted. */
-  readonly isHeld: boolean;
-  readonly reason?: string;
-  /** The targets file. */
-  readonly source: string;
-  readonly digest: string;
-  readonly startedAt: string;
-  readonly finishedAt?: string;
-  /** Who planned it, `dana@build-7`, and of which commit; as far as the journal knows. */
-  readonly by?: string;
-  readonly revision?: string;
-  /** Whether something beside that commit was not committed. */
-  readonly isChanged?: true;
-  readonly rollsBack?: string;
-  readonly rollsBackTo?: string;
-  /** The newest rollback of it, where all that it changed was rolled back. */
-  readonly rolledBackBy?: string;
-  /** What it was for; absent where it brought what the files said. */
-  readonly task?: Task;
-  /** When its files and whole plans were taken out of the journal. */
-  readonly prunedAt?: string;
-  readonly counts: Readonly<Record<TenantState, number>>;
-  /** Of the tenants that it began, or of the one that was asked for: what their plans change, all together. */
-  readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
-  /** The first of these changes, those of the most tenants first; at most 10. */
-  readonly changes: readonly PastChange[];
-  /** What became of the tenant that was asked for. */
-  readonly tenantState?: TenantState;
-}
-
-/** A change, and in how many tenants. */
-export interface PastChange extends Omit<TenantChange, "alarm"> {
-  readonly tenants: number;
-}
+import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "./history-schema";
 
 /** Which rollouts are told of. */
 export interface HistoryRequest {

@@ -5,7 +5,8 @@ import type { WhoseRollouts } from "../journal/rollout-record";
 import { pastReport } from "../report/report-of";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
 import type { TenantState } from "../wave";
-import { type ShownRollout, shownRollout } from "./shown";
+import type { ShownRollout } from "./history-schema";
+import { shownRollout } from "./shown";
 
 /** The newest rollouts of a project, and the outcome of each stack in them. */
 export interface RecentRollouts {

@@ -1,8 +1,7 @@
+import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, minute, say, sentence, type Words } from "../../plan/render/words";
-import type { KeptChange } from "../pruning/prune-rollout";
-import { SIGNS } from "../report/told-rollout";
 import { sharedLines, whatWords } from "./change-words";
-import type { Happened, ShownRollout, ShownTenant } from "./shown";
+import type { Happened, KeptChange, ShownRollout, ShownTenant } from "./history-schema";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /**

@@ -1,4 +1,4 @@
-import type { ToldByRollout } from "../../gitops/why/story";
+import type { ToldByRollout } from "../../gitops/why/why-schema";
 import type { Plan } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Database } from "./database";

@@ -1,6 +1,7 @@
 import type { FrontName } from "../../resources/resource-type";
 import type { PlanFile } from "../../resources/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
+import type { Origin } from "../history/history-schema";
 import type { Job } from "../lanes/lane";
 import type { TenantChange, TenantError, UnmanagedAllows } from "../report/rollout-report";
 import type { StackMarker } from "../stack-marker";
@@ -8,17 +9,6 @@ import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
 import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
-
-/** Who planned a rollout, where, and of which commit; each as far as it is known. */
-export interface Origin {
-  /** The account: the pipeline's, where one runs it; else this machine's. */
-  readonly user?: string;
-  readonly host: string;
-  /** The commit that the working folder was at. */
-  readonly revision?: string;
-  /** Whether something there was not committed. Default: false. */
-  readonly isChanged?: true;
-}
 
 /** A tenant that a rollout goes on without, since a person said so. */
 export interface SkippedTenant {

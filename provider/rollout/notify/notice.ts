@@ -45,17 +45,11 @@ export const NOTICE = z
       )
       .optional(),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security notice",
+    description: "What a webhook of `notify` in `tenants.yaml` is sent.",
+  });
 
 /** What a receiver is told. */
 export type Notice = z.output<typeof NOTICE>;
-
-/** The JSON Schema (draft 2020-12) of what a webhook is sent. */
-export function noticeJsonSchema(): Record<string, unknown> {
-  return {
-    $id: `urn:pulumi-email-security:notice:${NOTICE_FORMAT}`,
-    title: "Email security notice",
-    description: "What a webhook of `notify` in `tenants.yaml` is sent.",
-    ...(z.toJSONSchema(NOTICE) as Record<string, unknown>),
-  };
-}

@@ -1,6 +1,6 @@
-import { changesHtml, PLAN_PAGE_STYLE } from "../../plan/render/html";
+import { changesHtml, guardsHtml, PLAN_PAGE_STYLE, talliesHtml } from "../../plan/render/html";
 import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
-import { given, type Html, html, htmlWords } from "../../plan/render/html-text";
+import { type Html, html, htmlWords } from "../../plan/render/html-text";
 import { LOOSENED } from "../../plan/render/plan-words";
 import { join, number, say, type Words } from "../../plan/render/words";
 import { keyRoutes, routeWords } from "../report/key-routes";
@@ -26,14 +26,8 @@ export function wholePlanHtml(shown: ShownPlan): string {
 </header>
 <main>
 ${htmlVerdict(told.mood, told.verdict, told.headline)}
-<ul class="tallies">${told.tallies.map(({ sign, word, count }) => html`<li><b>${sign}${number(count)}</b>${word}</li>`)}</ul>
-${
-  told.guards.length === 0
-    ? ""
-    : html`<section><h2>Refused <span class="n">${told.guards.length}</span></h2>${told.guards.map(
-        ({ code, message }) => html`<div class="guard"><h3>${code}</h3><pre>${given(message)}</pre></div>`,
-      )}</section>`
-}
+${talliesHtml(told.tallies)}
+${guardsHtml(told.guards)}
 ${aside("Rolled back before, and planned again", told.again, true)}
 ${aside(
   "Can't be planned",

@@ -1,5 +1,5 @@
 import { changeTransition, FAIL_ON_GUARD } from "../../plan/plan";
-import type { Card, Mood } from "../../plan/render/report";
+import { type Card, type Mood, moodOf, type Tally, verdictOf } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { cutByDanger } from "../../settings/danger";
 import type { PlannedRollout } from "../plan-rollout";
@@ -24,7 +24,7 @@ export interface ToldWhole {
   readonly verdict: string;
   readonly headline: Words;
   /** How many tenants, and how many changes in them, by sign. */
-  readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
+  readonly tallies: readonly Tally[];
   /** Whose mail was asked, and what of it is missing. */
   readonly mail: Words;
   readonly missing: readonly Words[];
@@ -69,7 +69,16 @@ function untold({ left: _left, drift: _drift, ...tenant }: TenantReport): Tenant
 
 export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
-  const mood = moodOf(report, planned, whole);
+  const isOdd = counts.failed + skipped.length + (planned.again?.length ?? 0) > 0;
+  const mood = moodOf(
+    planned.guards.length > 0,
+    {
+      danger: whole.dangers.length,
+      warning: whole.warnings.length + Number(isOdd),
+      accepted: whole.accepted.length,
+    },
+    counts.pending > 0,
+  );
   const told = new Set(whole.alike.flatMap((set) => set.tenants));
   const changing = changingIn(report);
   const stacks = onlyStacks(report, planned.guards).length;
@@ -81,7 +90,8 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
         ? join([[given(source)], ...taskWords(task)], ": it ")
         : say`rolling back ${given(rollsBack)} of ${given(source)}`,
     mood,
-    verdict: VERDICTS[mood],
+    // The mail of tenants is a sample.
+    verdict: verdictOf(mood, false),
     headline: headlineOf(report, planned, whole),
     tallies: [
       { sign: "~", word: `${noun(changing)} to change`, count: changing },
@@ -111,28 +121,6 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
         say`${given(name)}: ${counted(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then it waits for a person" : ""}`,
     ),
   };
-}
-
-const VERDICTS: Readonly<Record<Mood, string>> = {
-  refused: "Refused",
-  danger: "Danger",
-  accepted: "Risk accepted",
-  warning: "Needs a look",
-  none: "No finding",
-  nothing: "Nothing to do",
-};
-
-function moodOf(
-  { counts, skipped = [] }: RolloutReport,
-  { guards, again = [] }: ShownPlan["planned"],
-  { dangers, accepted, warnings }: WholePlan,
-): Mood {
-  if (guards.length > 0) return "refused";
-  if (dangers.length > 0) return "danger";
-  const isOdd = counts.failed > 0 || again.length > 0 || skipped.length > 0;
-  if (warnings.length > 0 || isOdd) return "warning";
-  if (accepted.length > 0) return "accepted";
-  return counts.pending > 0 ? "none" : "nothing";
 }
 
 function headlineOf(

@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { saidOf } from "../../files/element-fields";
 import type { Change, Plan, Standing } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
+import type { KeptChange } from "../history/history-schema";
 import type { Database } from "../journal/database";
 import type { RolloutSpec } from "../journal/rollout-record";
 import { parsed, unpacked } from "../journal/stored-values";
@@ -54,16 +55,6 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
 interface KeptPlan {
   readonly isPruned: true;
   readonly changes: readonly KeptChange[];
-}
-
-/** One change, as it is kept. */
-export interface KeptChange
-  extends Pick<
-    Change,
-    "sign" | "kind" | "key" | "value" | "why" | "ticket" | "owner" | "approvedBy" | "expires" | "accepted"
-  > {
-  readonly before?: Standing;
-  readonly after?: Standing;
 }
 
 function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {

@@ -1,6 +1,6 @@
 import { columnsOf, fitTo } from "../../plan/render/columns";
 import { Paper } from "../../plan/render/paper";
-import { LOOSENED, valueWords } from "../../plan/render/plan-words";
+import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { describeDangers } from "../../settings/danger";
 import { printable } from "../../settings/text";
@@ -14,7 +14,7 @@ import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
 import { type ReportTextOptions, skippedOf } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
-import { firstOfEachFirst, listOf, onlyStacks, SIGNS } from "./told-rollout";
+import { firstOfEachFirst, onlyStacks } from "./told-rollout";
 
 /**
  * What a rollout would do, for a terminal, before anything was written: what keeps it from beginning, what changes in how

@@ -1,6 +1,6 @@
 import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
 import { given, Html, html, htmlWords } from "../../plan/render/html-text";
-import { LOOSENED, valueWords } from "../../plan/render/plan-words";
+import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
 import { join, number, say, sentence, given as told, type Words } from "../../plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
@@ -10,11 +10,9 @@ import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
   leftOutText,
-  listOf,
   plannedText,
   type RolloutWords,
   rolloutWords,
-  SIGNS,
   type StateWords,
   skippedWords,
   type ToldRollout,

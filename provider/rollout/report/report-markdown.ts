@@ -1,5 +1,5 @@
 import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../plan/render/markdown-text";
-import { LOOSENED, valueWords } from "../../plan/render/plan-words";
+import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
 import { bytesOf, filled } from "../../plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { sortTenantsByDanger } from "./change-danger";
@@ -10,12 +10,10 @@ import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
   leftOutText,
-  listOf,
   plannedText,
   type RolloutMood,
   type RolloutWords,
   rolloutWords,
-  SIGNS,
   skippedHeading,
   skippedWords,
   type ToldRollout,

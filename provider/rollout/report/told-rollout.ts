@@ -13,7 +13,7 @@ import { excerpt } from "../../settings/text";
 import { TASK_WORDS, type Task } from "../tasks/task";
 import { isEndedState, type TenantState, type WaveState } from "../wave";
 import { between, duration } from "./duration";
-import type { RolloutReport, SkippedReport, TenantChange, TenantReport, WaveReport } from "./rollout-report";
+import type { RolloutReport, SkippedReport, TenantReport, WaveReport } from "./rollout-report";
 
 /**
  * What a person is told of a rollout, in the order in which one asks: how did it go, what do I do now, which tenants
@@ -194,13 +194,6 @@ export function firstOfEachFirst<Line>(tenants: readonly (readonly Line[])[]): L
     .sort((one, other) => one.position - other.position)
     .map(({ line }) => line);
 }
-
-/** `deny`, `allow → deny`, `VIP`: what a change is of. */
-export function listOf({ kind, list }: TenantChange): string {
-  return kind === "vip" ? "VIP" : (list ?? "entry");
-}
-
-export const SIGNS = { add: "+", change: "~", remove: "-" } as const;
 
 /** What became of a tenant that failed, as far as it is known. */
 export function touchedWords({ error }: Pick<TenantReport, "error">): Words {

@@ -1,6 +1,7 @@
 import { lineText } from "../../files/finding";
 import { type Change, changeTransition, type Plan } from "../../plan/plan";
 import { hanging } from "../../plan/render/columns";
+import { SIGNS } from "../../plan/render/plan-words";
 import { counted, number } from "../../plan/render/words";
 import { cutByDanger, sortByDanger } from "../../settings/danger";
 import { excerpt, harmless, printable } from "../../settings/text";
@@ -96,8 +97,6 @@ function changesOf({ changes }: Plan): string[] {
     ...(more === undefined ? [] : [`  … and ${more}`]),
   ];
 }
-
-const SIGNS: Readonly<Record<Change["sign"], string>> = { add: "+", change: "~", remove: "-" };
 
 function lineOf({ sign, kind, value, before, after, place }: Change): string {
   const list = kind === "vip" ? "VIP" : (after?.list ?? before?.list ?? "");

@@ -57,7 +57,10 @@ class Repository extends Workshop {
     );
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
     this.write("provider/cli/main.ts", "export {};");
-    this.write("provider/fleet/schemas.ts", "export const publishedSchemas = () => ({ 'small.json': {} });");
+    this.write(
+      "provider/cli/json-schemas.ts",
+      "export const publishedSchemas = () => ({ 'small.json': {} });",
+    );
     this.write("examples/gitops/.gitignore", "node_modules");
     this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
     this.write(

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
+import type { TenantFound } from "../../../provider/gitops/find/find-schema";
 import { findTenant, readMatching } from "../../../provider/gitops/find/find-tenant";
-import type { TenantFound } from "../../../provider/gitops/find/found";
 import { Matcher } from "../../../provider/gitops/find/matcher";
 import { wantedOf } from "../../../provider/gitops/find/wanted";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";

@@ -2,10 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { KeptChange } from "../../../provider/rollout/history/history-schema";
 import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
-import { type KeptChange, pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
 import { added, writeRollout } from "../../support/written-rollouts";
 
 /* The newest rollouts with what they changed, read from a journal on disk. */

@@ -2,10 +2,10 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
+import { publishedSchemas } from "../../../provider/cli/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { settingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { publishedSchemas } from "../../../provider/fleet/schemas";
 import { LintedFolder } from "../../support/linted-folder";
 
 const ROOT = join(__dirname, "../../..");

@@ -9,7 +9,7 @@ import type {
   FleetEnd,
   FleetStatus,
   TenantStatus,
-} from "../../../provider/fleet/status/fleet-status";
+} from "../../../provider/fleet/status/status-schema";
 import { NOTICE, type Notice } from "../../../provider/rollout/notify/notice";
 import type { Notify } from "../../../provider/rollout/targets/notify";
 import { startHook } from "../../support/hook";

@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/fleet-status";
 import { groupedDifferences } from "../../../provider/fleet/status/grouped-differences";
 import { statusMarkdown } from "../../../provider/fleet/status/status-markdown";
+import type {
+  FleetDifference,
+  FleetStatus,
+  TenantStatus,
+} from "../../../provider/fleet/status/status-schema";
 import { statusText } from "../../../provider/fleet/status/status-text";
 import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 import { breakoutsIn } from "../../support/markdown-breakouts";

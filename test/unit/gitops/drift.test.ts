@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { type Drift, driftOf } from "../../../provider/gitops/drift";
+import { driftOf } from "../../../provider/gitops/drift";
 import { adopt } from "../../../provider/gitops/drift-adopt";
 import { adoptMessage } from "../../../provider/gitops/drift-message";
 import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
 import { revertCommands } from "../../../provider/gitops/drift-revert";
+import type { Drift } from "../../../provider/gitops/drift-schema";
 import { exportSettings } from "../../../provider/gitops/export";
 import { importFile } from "../../../provider/gitops/export-import-file";
 import { suggest } from "../../../provider/gitops/suggest";

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { historyOf } from "../../../provider/gitops/why/history";
-import type { HistoryEvent } from "../../../provider/gitops/why/history-event";
+import type { HistoryEvent } from "../../../provider/gitops/why/why-schema";
 import { settingsFolder } from "../../support/settings-folder";
 import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../support/settings-history";
 

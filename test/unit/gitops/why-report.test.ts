@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import type { WhyStory } from "../../../provider/gitops/why/story";
 import { whyJson, whyMarkdown, whyText } from "../../../provider/gitops/why/why-output";
 import { whyReport } from "../../../provider/gitops/why/why-report";
-import { whySchema } from "../../../provider/gitops/why/why-schema";
+import { type WhyStory, whySchema } from "../../../provider/gitops/why/why-schema";
 import type { Words } from "../../../provider/plan/render/words";
 import { commandsIn } from "../../support/hostile-text";
 

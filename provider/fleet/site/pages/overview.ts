@@ -2,7 +2,7 @@ import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
 import { type Html, html } from "../../../plan/render/html-text";
 import { counted, minute, number, say, type Words } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
-import { type FleetStatus, STANDINGS } from "../../status/fleet-status";
+import { type FleetStatus, STANDINGS } from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
 import { barTable, lineChart } from "../charts";
 import { AGES, type SiteData } from "../site-data";

@@ -1,13 +1,13 @@
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
+import { SIGNS } from "../../../plan/render/plan-words";
 import { enumerate, given, minute, number, say, type Words } from "../../../plan/render/words";
-import type { ShownChange, ShownRollout } from "../../../rollout/history/shown";
+import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
 import { changeLine } from "../../../rollout/history/shown-page";
 import { duration } from "../../../rollout/report/duration";
 import type { RolloutReport, WaveReport } from "../../../rollout/report/rollout-report";
 import {
   type RolloutMood,
   rolloutWords,
-  SIGNS,
   TENANT_STATES,
   toldRollout,
   waveTimes,
@@ -76,7 +76,7 @@ export class PageLinks {
 }
 
 /** A change, and what it is of. */
-export function changeHtml(change: ShownChange, where: Html): Html {
+export function changeHtml(change: KeptChange, where: Html): Html {
   const { words, more = [] } = changeLine(change);
   return html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span><div>${htmlWords(words)} ${where}${more.map(
     (one) => html`<p class="facts">${htmlWords(one)}</p>`,

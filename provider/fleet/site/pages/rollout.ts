@@ -2,7 +2,7 @@ import { htmlVerdict } from "../../../plan/render/html-page";
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
 import { counted, given, minute, number, say, sentence, type Words } from "../../../plan/render/words";
 import { type SharedChange, sharedChanges } from "../../../rollout/history/change-words";
-import type { ShownChange, ShownRollout } from "../../../rollout/history/shown";
+import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
 import { happenedLine } from "../../../rollout/history/shown-page";
 import { between, duration } from "../../../rollout/report/duration";
 import type { RolloutReport, TenantReport } from "../../../rollout/report/rollout-report";
@@ -129,7 +129,7 @@ function changesHtml({ report, tenants }: ShownRollout, links: PageLinks): Html 
   }`;
 }
 
-function changeList(shared: readonly SharedChange<ShownChange>[], links: PageLinks): Html {
+function changeList(shared: readonly SharedChange<KeptChange>[], links: PageLinks): Html {
   if (shared.length === 0) return html`<p>The journal has no change of these tenants.</p>`;
   const more = shared.length - CHANGES;
   return html`<ul class="edits">${shared.slice(0, CHANGES).map(({ change, names }) => changeHtml(change, whereHtml(names, links)))}</ul>${

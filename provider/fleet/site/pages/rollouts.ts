@@ -1,8 +1,8 @@
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
 import { counted, given, join, number, say, sentence, type Words } from "../../../plan/render/words";
 import { sharedChanges } from "../../../rollout/history/change-words";
+import type { ShownRollout } from "../../../rollout/history/history-schema";
 import type { RecentRollouts } from "../../../rollout/history/recent-rollouts";
-import type { ShownRollout } from "../../../rollout/history/shown";
 import { between, duration } from "../../../rollout/report/duration";
 import type { TenantReport } from "../../../rollout/report/rollout-report";
 import { taskWords } from "../../../rollout/report/told-rollout";

@@ -3,7 +3,7 @@ import { sitePage } from "../../../plan/render/html-page";
 import { type Html, html } from "../../../plan/render/html-text";
 import { counted, minute, number } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
-import type { FleetStanding, FleetStatus } from "../../status/fleet-status";
+import type { FleetStanding, FleetStatus } from "../../status/status-schema";
 import { hiddenText, NAMED_TO_ACT, type ToldPoint, type ToldSection } from "../../status/told-status";
 import { tenantPage } from "../paths";
 

@@ -10,7 +10,7 @@ import type {
   FleetStanding,
   FleetStatus,
   TenantStatus,
-} from "../../status/fleet-status";
+} from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
 import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
 import type { MailSeen } from "../mail-seen";

@@ -2,7 +2,7 @@ import { choices } from "../../../plan/render/html-filters";
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
 import { day, number } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
-import { STANDINGS, type TenantStatus } from "../../status/fleet-status";
+import { STANDINGS, type TenantStatus } from "../../status/status-schema";
 import { tenantPage } from "../paths";
 import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 

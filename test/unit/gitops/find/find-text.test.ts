@@ -1,8 +1,12 @@
 import { expect, it } from "vitest";
 import { findCsv } from "../../../../provider/gitops/find/find-csv";
-import { findSchema } from "../../../../provider/gitops/find/find-schema";
+import {
+  type FindReport,
+  type Found,
+  findSchema,
+  type TenantFound,
+} from "../../../../provider/gitops/find/find-schema";
 import { findText } from "../../../../provider/gitops/find/find-text";
-import type { FindReport, Found, TenantFound } from "../../../../provider/gitops/find/found";
 import { commandsIn } from "../../../support/hostile-text";
 
 const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";

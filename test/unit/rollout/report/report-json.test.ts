@@ -1,13 +1,15 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { reportJson, reportJsonSchema } from "../../../../provider/rollout/report/report-json";
-import { reportSchema } from "../../../../provider/rollout/report/report-schema";
+import { publishedSchemas } from "../../../../provider/cli/json-schemas";
+import { reportJson, reportSchema } from "../../../../provider/rollout/report/rollout-report";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 
 describe("a rollout's report as JSON", () => {
-  const validate = new Ajv2020({ strict: true, allErrors: true }).compile(reportJsonSchema());
+  const validate = new Ajv2020({ strict: true, allErrors: true }).compile(
+    publishedSchemas()["rollout.schema.json"] ?? {},
+  );
 
   test.each(Object.entries(rollouts))(
     "of the %s rollout is valid by the published schema before and after, and reads back as it was",

@@ -5,12 +5,11 @@ import { PlainProgress } from "../../../../provider/rollout/progress/plain-progr
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { overviewText } from "../../../../provider/rollout/report/overview-text";
 import { reportHtml } from "../../../../provider/rollout/report/report-html";
-import { reportJson } from "../../../../provider/rollout/report/report-json";
 import { reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
-import { reportSchema } from "../../../../provider/rollout/report/report-schema";
 import { reportText } from "../../../../provider/rollout/report/report-text";
 import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
 import type { RolloutReport, SkippedReport } from "../../../../provider/rollout/report/rollout-report";
+import { reportJson, reportSchema } from "../../../../provider/rollout/report/rollout-report";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { countsOf, rollouts } from "../../../support/rollouts";

@@ -1,7 +1,7 @@
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
+import { publishedSchemas } from "../../../../provider/cli/json-schemas";
 import { readYaml } from "../../../../provider/files/yaml-source";
-import { publishedSchemas } from "../../../../provider/fleet/schemas";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { tenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
 import { LintedFolder } from "../../../support/linted-folder";

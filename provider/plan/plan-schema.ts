@@ -1,13 +1,15 @@
 import { z } from "zod";
-import { LISTS } from "../../settings/assumptions";
-import type { IsSame } from "../../settings/is-same";
-import { PLAN_FORMAT, type Plan } from "../plan";
+import type { TextFieldName } from "../files/element-fields";
+import type { Finding, Place } from "../files/finding";
+import { LISTS } from "../settings/assumptions";
+import { count, text } from "../settings/json-fields";
 
-const text = (what: string) => z.string().describe(what);
-const count = (what: string) => z.int().min(0).describe(what);
+/** The version of the format of a plan. */
+export const PLAN_FORMAT = 1;
+
 const list = z.enum(LISTS);
 
-/** A place in a file, as JSON holds it. */
+/** A {@link Place}, which programs see without zod. */
 export const place = z
   .strictObject({
     file: text("The file, relative to the working folder."),
@@ -15,11 +17,12 @@ export const place = z
     column: z.int().min(1).describe("From 1, in UTF-16 units."),
     endLine: z.int().min(1).exactOptional(),
     endColumn: z.int().min(1).describe("Exclusive.").exactOptional(),
-  })
+  } satisfies Record<keyof Place, z.ZodType>)
   .readonly()
   .meta({ id: "Place", description: "Where something stands in a file." });
 
-const kind = z.enum(["entry", "vip"]);
+export const kind = z.enum(["entry", "vip"]);
+export const sign = z.enum(["add", "change", "remove"]);
 
 const finding = z
   .strictObject({
@@ -28,14 +31,13 @@ const finding = z
     message: text("A sentence for people, without the place."),
     place: place.exactOptional(),
     subject: z.strictObject({ kind, key: z.string() }).readonly().exactOptional(),
-  })
+  } satisfies Record<keyof Finding, z.ZodType>)
   .readonly()
   .meta({ id: "Finding", description: "What lint says." });
 
-/** An entry or a VIP as it is or will be, as JSON holds it. */
 export const standing = z
   .strictObject({
-    list: list.exactOptional(),
+    list: list.describe("Only of entries.").exactOptional(),
     comment: z.string().exactOptional(),
     acceptRisk: text("Why its risk is accepted.").exactOptional(),
     by: text("Who made it, as the service tells it.").exactOptional(),
@@ -44,7 +46,9 @@ export const standing = z
   .readonly()
   .meta({ id: "Standing", description: "An entry or a VIP as it is or will be." });
 
-/** What tells an entry or a VIP from others, as JSON holds it. */
+export type Standing = z.infer<typeof standing>;
+
+/** What tells an entry or a VIP from others. */
 export const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
@@ -55,6 +59,16 @@ export const subject = {
   ).exactOptional(),
   verdictScope: text("Only of entries.").exactOptional(),
 };
+
+/** What a file says of an entry or a VIP, as texts. */
+export const declaredTexts = {
+  comment: z.string().exactOptional(),
+  ticket: z.string().exactOptional(),
+  owner: z.string().exactOptional(),
+  approvedBy: z.string().exactOptional(),
+  expires: text("The last day (UTC), or never.").exactOptional(),
+  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+} satisfies Readonly<Record<TextFieldName, z.ZodType>>;
 
 const counts = z
   .array(
@@ -75,51 +89,61 @@ const recipients = z
   .readonly()
   .describe("VIPs first, then by count; at most 10.");
 
-const to = {
+const targets = {
   recipients,
   recipientCount: count("How many mailboxes in all."),
   vipCount: count("How many of them are VIPs'."),
 };
 
-const evidence = z
+export const evidence = z
   .strictObject({
     applies: z.boolean().describe("Whether anything can be said of this kind of value."),
     threats: count("Threats in the window."),
-    verdicts: counts,
+    verdicts: counts.describe("The most frequent first."),
     actions: counts,
     last: text("When the last one was detected.").exactOptional(),
-    ...to,
+    ...targets,
     reports: count("What users reported of it."),
     reportVerdicts: counts,
     lastReport: z.string().exactOptional(),
-    senders: counts.describe("At most 5."),
+    senders: counts.describe("The senders that a domain's threats came from; at most 5."),
     senderCount: count("How many senders in all."),
   })
   .readonly()
-  .meta({ id: "Evidence", description: "What the tenant's own mail says of an entry or VIP." });
+  .meta({
+    id: "Evidence",
+    description:
+      "What the tenant's own mail says of an entry or VIP. Domain: mail from it and its subdomains. Mailbox: mail from it. VIP: threats sent to it. IP address: nothing, since the service does not report a threat's address.",
+  });
 
-const change = z
+export type Evidence = z.infer<typeof evidence>;
+export type Count = Evidence["verdicts"][number];
+export type Recipient = Evidence["recipients"][number];
+
+export const change = z
   .strictObject({
     ...subject,
-    sign: z.enum(["add", "change", "remove"]),
+    sign,
     before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
     after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
     why: text(
-      "Why, where the files do not say it in their place; and what was done at the tenant since the stack's last run.",
+      "Why, where the files do not say it in their place (expired on 2026-10-31, no longer declared); and what was done at the tenant since the stack's last run.",
     ).exactOptional(),
     mayReplace: z
       .array(z.strictObject({ key: z.string(), before: standing }).readonly())
       .readonly()
       .describe(
-        "Of the same value in another scope: what it takes the place of where the service holds one only.",
+        "Entries of the same value and list in another scope. Where the service holds one entry a value only, the addition replaces one of these (adopt: true).",
       )
       .exactOptional(),
     ticket: z.string().exactOptional(),
     owner: z.string().exactOptional(),
     approvedBy: z.string().exactOptional(),
     expires: text("The last day (UTC), or never.").exactOptional(),
-    accepted: text("Why what speaks against it is accepted.").exactOptional(),
-    place: place.exactOptional(),
+    accepted: text(
+      "Why what speaks against it is accepted: the acceptRisk of what is declared, or of what expired.",
+    ).exactOptional(),
+    place: place.describe("Which line declares it, or declared what expired.").exactOptional(),
     overrides: z
       .array(place)
       .readonly()
@@ -130,10 +154,16 @@ const change = z
     evidence: evidence.exactOptional(),
     alarm: z
       .enum(["danger", "accepted", "warning", "none"])
-      .describe("How bad it looks; accepted: an acceptRisk says why it is meant all the same."),
+      .describe(
+        "How bad it looks. danger: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a deny of such a sender; a finding of risk. accepted: one of these, or a warning, with an acceptRisk that says why it is meant. warning: a finding, or other evidence against it. none: nothing speaks against it.",
+      ),
   })
   .readonly()
   .meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });
+
+export type Change = z.infer<typeof change>;
+export type Sign = Change["sign"];
+export type Alarm = Change["alarm"];
 
 const example = z
   .strictObject({
@@ -157,12 +187,16 @@ const backtest = z
             key: z.string(),
             letThrough: count("Threats that were stopped and would have come through."),
             verdicts: counts,
-            ...to,
-            examples: z.array(example).readonly().describe("At most 3."),
+            ...targets,
+            examples: z
+              .array(example)
+              .readonly()
+              .describe("At most 3, malicious ones and those to VIPs first."),
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("Of each new or changed allow; those with the most, and with VIPs, first."),
     denies: z
       .array(
         z
@@ -170,11 +204,12 @@ const backtest = z
             key: z.string(),
             matched: count("Threats that came under it."),
             stopped: count("Of these, those that had reached a mailbox and stayed."),
-            ...to,
+            ...targets,
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("Of each new or changed deny."),
     unmatchedDenies: z
       .array(z.string())
       .readonly()
@@ -187,17 +222,61 @@ const backtest = z
     description: "The window's threats against the lists as they would be. An estimate.",
   });
 
-const schema = z
+export type Backtest = z.infer<typeof backtest>;
+export type BacktestAllow = Backtest["allows"][number];
+export type BacktestExample = BacktestAllow["examples"][number];
+export type BacktestDeny = Backtest["denies"][number];
+
+export const evidenceSummary = z
+  .strictObject({
+    days: count("The look-back window in days."),
+    threats: count("Threats that were looked at."),
+    reports: count("Reports that were looked at."),
+    from: text(
+      "From when on it is complete (UTC): later than the window's start where a bound cut it off.",
+    ).exactOptional(),
+    until: text("Until when (UTC)."),
+    complete: z.boolean().describe("Whether it is all that the window holds."),
+    missing: z
+      .array(z.string())
+      .readonly()
+      .describe("Why something is missing, a sentence each: no permission, a timeout, a bound."),
+  })
+  .readonly();
+
+export type EvidenceSummary = z.infer<typeof evidenceSummary>;
+
+/** Not in a plan: what `why` shows of the evidence for one entry or VIP. */
+export const withoutEntry = z
+  .strictObject({
+    decided: count("Threats that the entry decides."),
+    otherwise: count("Of a deny, what another entry would let through; of an allow, stop."),
+    notKnown: count("What no other entry decides, so that only the service would judge it."),
+    ...targets,
+  })
+  .readonly()
+  .describe("What would have become of the threats without the entry, by estimate, as in a backtest.");
+
+export type WithoutEntry = z.infer<typeof withoutEntry>;
+
+/** What `plan --json` writes, and what is read back. All times are ISO 8601 in UTC. */
+export const planSchema = z
   .strictObject({
     format: z.literal(PLAN_FORMAT).describe("The version of this format."),
     createdAt: text("When the tenant was read (UTC)."),
     tenant: z
-      .strictObject({ host: text("The service's host."), name: text("What the tenant is called here.") })
+      .strictObject({
+        host: text("The service's host."),
+        name: text("What the tenant is called here: the directory or file of its settings, or the stack."),
+      })
       .readonly(),
     source: z
       .strictObject({
-        kind: z.enum(["files", "preview"]),
-        files: z.array(z.string()).readonly().describe("The one asked for first."),
+        kind: z.enum(["files", "preview"]).describe("Settings files, or the pulumi preview of a program."),
+        files: z
+          .array(z.string())
+          .readonly()
+          .describe("The one asked for first; or the one that holds the preview."),
         stack: text("The stack whose state was read; absent when none was.").exactOptional(),
         resource: text("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
       })
@@ -206,7 +285,9 @@ const schema = z
     rules: z
       .record(z.string(), z.string())
       .readonly()
-      .describe("The policy, the options of the lists and own domains, each as JSON by its path.")
+      .describe(
+        "The policy, the options of the lists and own domains, each as JSON by its path. Absent in a plan of an earlier release.",
+      )
       .exactOptional(),
     changes: z.array(change).readonly().describe("The most important first."),
     guards: z
@@ -223,7 +304,7 @@ const schema = z
     unmanaged: z
       .array(z.strictObject({ ...subject, before: standing }).readonly())
       .readonly()
-      .describe("What the tenant holds and nobody declares."),
+      .describe("What the tenant holds and nobody declares; it stays as it is."),
     expired: z
       .array(
         z
@@ -240,7 +321,8 @@ const schema = z
           })
           .readonly(),
       )
-      .readonly(),
+      .readonly()
+      .describe("What the files declared until a day that is past."),
     findings: z.array(finding).readonly().describe("Of all that is declared, those of changes among them."),
     counts: z
       .strictObject({
@@ -251,20 +333,19 @@ const schema = z
         unmanaged: count("At the tenant, and not declared."),
       })
       .readonly(),
-    evidence: z
-      .strictObject({
-        days: count("The look-back window in days."),
-        threats: count("Threats that were looked at."),
-        reports: count("Reports that were looked at."),
-        from: text("From when on it is complete (UTC).").exactOptional(),
-        until: text("Until when (UTC)."),
-        complete: z.boolean().describe("Whether it is all that the window holds."),
-        missing: z.array(z.string()).readonly().describe("Why something is missing, a sentence each."),
-      })
-      .readonly(),
+    evidence: evidenceSummary.describe("What the evidence rests on."),
     backtest: backtest.exactOptional(),
   })
-  .readonly();
+  .readonly()
+  .meta({
+    title: "Email security plan",
+    description:
+      "What a run would do to a tenant, and what is known of it, as `email-security plan` writes it as JSON.",
+  });
 
-/** A {@link Plan} as JSON holds it: what `plan --format json` writes, and what is read back. Compiles only when both are the same. */
-export const planSchema: IsSame<z.output<typeof schema>, Plan> extends true ? typeof schema : never = schema;
+export type Plan = z.infer<typeof planSchema>;
+export type PlanTenant = Plan["tenant"];
+export type PlanSource = Plan["source"];
+export type Guard = Plan["guards"][number];
+export type Unmanaged = Plan["unmanaged"][number];
+export type Expired = Plan["expired"][number];
