@@ -1,6 +1,5 @@
 import type { Finding } from "../files/finding";
-import { isOverlappingScope } from "../settings/assumptions";
-import { CoveredValues, coveringValues } from "../settings/coverage";
+import { CoveredValues, coveringValues, isOverlappingScope } from "../settings/coverage";
 import { canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
 import type { BareChange } from "./alarm";

@@ -3,8 +3,9 @@ import { saidOf } from "../files/element-fields";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
-import { isOverlappingScope, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { sameComment } from "../settings/comparable";
+import { isOverlappingScope } from "../settings/coverage";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,

@@ -15,14 +15,6 @@ export const KNOWN_VERDICT_SCOPES = ["global", "graymail"] as const;
 /** The scope of an entry that does not say one. */
 export const DEFAULT_VERDICT_SCOPE = "global";
 
-/** Whether two verdict scopes have mail in common. The default scope is taken to have all mail. */
-export function isOverlappingScope(
-  one: string = DEFAULT_VERDICT_SCOPE,
-  other: string = DEFAULT_VERDICT_SCOPE,
-): boolean {
-  return one === other || one === DEFAULT_VERDICT_SCOPE || other === DEFAULT_VERDICT_SCOPE;
-}
-
 /** The largest page the two settings lists give (reference, section Limits). */
 export const SETTINGS_PAGE_SIZE = 200;
 

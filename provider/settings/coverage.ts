@@ -1,4 +1,5 @@
 import { addressNumber, parseAddressRange } from "./address-range";
+import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
 
 /**
  * The values, in canonical form, whose entries cover a domain or a mailbox without being of it, the most specific first: the wildcards and
@@ -108,4 +109,12 @@ function countBelow(sorted: readonly NumberedAddress[], bound: bigint): number {
     else high = middle;
   }
   return low;
+}
+
+/** Whether two verdict scopes have mail in common. The default scope is taken to have all mail. */
+export function isOverlappingScope(
+  one: string = DEFAULT_VERDICT_SCOPE,
+  other: string = DEFAULT_VERDICT_SCOPE,
+): boolean {
+  return one === other || one === DEFAULT_VERDICT_SCOPE || other === DEFAULT_VERDICT_SCOPE;
 }

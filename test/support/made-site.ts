@@ -309,7 +309,7 @@ function shownOf(
         error: {
           code: "ERR_AUTH",
           message: `the service refuses the key${text}`,
-          advice: `Check the key${text}; then go on: \`email-security rollout --resume ${about.id}\`.`,
+          advice: `Check the key${text}; then go on: \`email-security rollout resume ${about.id}\`.`,
           phase: "apply",
         },
       }),

@@ -1,6 +1,7 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, isOverlappingScope, LISTS, type List } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
 import { sameListText } from "../../settings/comparable";
+import { isOverlappingScope } from "../../settings/coverage";
 import { dangerRank } from "../../settings/danger";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {

@@ -3,12 +3,12 @@ import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import {
   DEFAULT_VERDICT_SCOPE,
   type EntryType,
-  isOverlappingScope,
   KNOWN_VERDICT_SCOPES,
   LISTS,
   type List,
 } from "../../settings/assumptions";
 import { describeComment, sameComment } from "../../settings/comparable";
+import { isOverlappingScope } from "../../settings/coverage";
 import { changeBody, createBody, ENTRY_FIELDS, unsentValues, valuesOfRow } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
@@ -151,7 +151,7 @@ export async function assertNoConflict(
 
 function conflictOf(entry: Placed, allow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it in another, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with \`--refresh\`.`,
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it in another, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with a refresh.`,
   );
 }
 
