@@ -334,9 +334,8 @@ export const MEMBERS: ListKind = {
   schema: vipListArguments,
   isKeyed: () => false,
   readElement(raw, key) {
-    const read = typeof raw === "string" ? memberOf(raw, key) : raw;
-    if (Array.isArray(read)) return read;
-    const written: unknown = read;
+    const written = typeof raw === "string" ? memberOf(raw, key) : raw;
+    if (typeof raw === "string" && Array.isArray(written)) return written;
     if (!isObject(written)) {
       return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
     }

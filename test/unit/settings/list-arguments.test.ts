@@ -170,6 +170,22 @@ describe("the content of a VIP list", () => {
   const keyed = { "ceo@acme.example": "Chief executive", "cfo@acme.example": "" };
 
   it.each([
+    [[[null]], "members[0] must be a mailbox or { email, comment }, not [null]"],
+    [
+      { "ceo@acme.example": [] },
+      'members["ceo@acme.example"] must be a mailbox or { email, comment }, not []',
+    ],
+    [
+      { "ceo@acme.example": "(tags: a) Chief executive" },
+      expect.stringContaining('"tags" is a field that this release doesn\'t know'),
+    ],
+    [{ "ceo@acme.example": "(unmanaged) CEO" }, expect.stringContaining("as a refresh shows a VIP")],
+  ])("%j is refused", (content, message) => {
+    const { failures } = members(content);
+    expect(failures.map(({ property, reason }) => `${property} ${reason}`)).toEqual([message]);
+  });
+
+  it.each([
     [
       "an array of objects",
       [{ email: "cfo@acme.example" }, { email: "CEO@acme.example", comment: "Chief executive" }],
