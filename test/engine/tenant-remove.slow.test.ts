@@ -134,7 +134,7 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   // The commands work as they are printed.
   for (const command of commands) {
     const [, ...args] = command.replace(/^\w+: /, "").split(" ");
-    const ended = await run(...args, ...(args.includes("skip") ? [] : ["--yes"]));
+    const ended = await run(...args, ...(args.includes("unskip") ? [] : ["--yes"]));
     expect(ended.code, ended.output).toBe(0);
   }
 

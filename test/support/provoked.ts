@@ -83,9 +83,12 @@ export function expectExample(code: ErrorCode, provoked: Provoked): void {
   expect(message).toBe(EXPLANATIONS[code].example);
 }
 
-/** `error: message [CODE]`, and the lines below it. */
+/** `error: message [CODE]`, and the lines below it, without the last one that names written files. */
 function fromOutput(output: string, code: string): { code: string; message: string } {
-  const lines = output.trimEnd().split("\n");
+  const lines = output
+    .replace(/\nWrote .+\.\s*$/, "")
+    .trimEnd()
+    .split("\n");
   const at = lines.findIndex((line) => line.includes(` [${code}]`));
   const [first = "", ...rest] = lines.slice(Math.max(at, 0));
   if (at < 0) return { code: "", message: output };
