@@ -94,7 +94,7 @@ it("writes to an empty tenant by one of its two keys only", async () => {
   await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
   await fleet.write("settings/t1.yaml", "version: 1\ndeny: [only-t1.example]\n");
   const secondKey = fleet.sandbox.tenants.find(({ name }) => name === "t0")?.apiKeys.console;
-  const begun = fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes", "--concurrent", "1");
+  const begun = fleet.begin({ [keyVariable("t1")]: secondKey }, "rollout", "--yes", "--max-concurrent", "1");
   const run = await begun.ended;
   expect(run.code, run.output).toBe(1);
   expect(run.output).toContain("ERR_SAME_TENANT");

@@ -32,6 +32,7 @@ import {
   duplicatesOf,
   ensureEntry,
   heldAs,
+  isOfScope,
   keyOf,
   patch,
   removeRows,
@@ -136,7 +137,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // A row that contradicts the entry on the other list is shown as what it is: somebody moved the value.
     const shown = (await contradicting(row, state, tenant)) ?? row;
     const fresh = stateOf(id, shown, state);
-    const conflict = await conflictingAllow(fresh, context);
+    const conflict = await conflictingAllow(fresh, context, (one) => isOfScope(one, fresh));
     const inputs = declaredValues(ENTRY_FIELDS, { ...fresh });
     const found = conflict === undefined ? fresh : { ...fresh, conflict: describeEntry(conflict) };
     return { id: resourceId(shown), state: found, inputs };
@@ -155,9 +156,15 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isOthers) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
-    await assertNoConflict(inputs, context, (row) => row.id === entryId);
-    const query = { ...state, id: entryId };
     const isMove = change.list !== undefined;
+    // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
+    const isClearing = isMove || inputs.adopt === true;
+    const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
+    await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
+    const clear = async () => {
+      if (isClearing) await clearOtherList({ ...inputs, formerScope: verdictScope }, context, true);
+    };
+    const query = { ...state, id: entryId };
     let again = await tenant.findEntrySurely(query);
     // By the key of another tenant, an entry of the same id is about something else, and is not written to.
     if (again?.id === entryId) {
@@ -168,7 +175,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         const difference = differenceOf(row, inputs);
         const sent = there === undefined ? { ...change, ...difference } : difference;
         const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
-        if (isMove) await clearOtherList({ ...inputs, formerScope: verdictScope }, context, true);
+        await clear();
         return stateOf(id, done, inputs);
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
@@ -176,8 +183,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       again = await tenant.findEntryAnew(query);
     }
     // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-    const row =
-      again === undefined ? await ensureEntry(inputs, context) : await takeOver(again, inputs, context);
+    if (again === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
+    const row = await takeOver(again, inputs, context);
+    await clear();
     return stateOf(id, row, inputs);
   },
 
@@ -217,7 +225,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
     if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) {
       await removeRows(duplicates, state, tenant);
-      sayLeftRows(state, rows, { ...context, isLeft: (one) => one.list !== state.list && isOwn(one) });
+      const removed = new Set([row, ...duplicates].map((one) => one.id));
+      sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isOwn(one) });
       if (duplicates.length > 0)
         say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;

@@ -29,7 +29,9 @@ import {
   declaredEntry,
   ensureEntry,
   heldAs,
+  isOfScope,
   keyOf,
+  sayLeftRows,
   takeOver,
 } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
@@ -183,14 +185,20 @@ class EntryWork {
     if (known === undefined) {
       const row = await this.#rowThatGoes(entry);
       if (row !== undefined) {
-        await assertNoConflict(entry, context, leaves);
+        await assertNoConflict(entry, context, (other) => isOfScope(other, entry) || leaves(other));
         this.#taken.add(row.id);
         await takeOver(row, entry, context);
         if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
       }
     } else {
-      await assertNoConflict(entry, context, leaves);
+      // What a move leaves behind, or a list that adopts finds, is removed afterwards.
+      const isClearing = known.list !== entry.list || this.#inputs.adopt === true;
+      await assertNoConflict(
+        entry,
+        context,
+        (other) => (isClearing && isOfScope(other, entry)) || leaves(other),
+      );
       const rows = await this.#rowsLike(entry);
       const own = rows.find((row) => row.list === known.list);
       const wanted = rows.find((row) => row.list === entry.list);
@@ -203,11 +211,8 @@ class EntryWork {
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) {
-        const isMoved = row.list !== entry.list;
-        // Beside a deny that stays where it is, an allow is nobody's to remove.
-        if (isMoved) await this.#clearOtherList(entry);
-        else if (entry.list === "deny")
-          await clearOtherList(entry, context, this.#inputs.adopt ?? false, leaves);
+        if (row.list !== entry.list || (isClearing && entry.list === "deny"))
+          await this.#clearOtherList(entry);
         return;
       }
     }
@@ -315,6 +320,7 @@ class EntryWork {
       (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
     );
     if (here.length === 0 && elsewhere !== undefined) throw new ChangedError("moved", elsewhere);
+    await this.#sayLeft(entry, here);
     // A service may hold the same entry twice.
     for (const row of here) {
       if (!sameListText(textOfRow(row, entry), shown)) throw new ChangedError("changed", row);
@@ -334,6 +340,18 @@ class EntryWork {
         `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
       );
     }
+  }
+
+  /** Names what the tenant still holds of a value whose entry goes, and neither this list nor another resource manages. */
+  async #sayLeft(entry: ListedEntry, going: readonly AllowDenyEntryRow[]): Promise<void> {
+    const { tenant, isHeldElsewhere } = this.#context;
+    const isLeft = (row: AllowDenyEntryRow): boolean =>
+      !going.includes(row) &&
+      !this.#isKnown(row) &&
+      !this.#isIgnored(row) &&
+      !prunes(this.#inputs.mode, row.list) &&
+      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type }));
+    sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft });
   }
 
   /** Whether the state holds the entry where it is. */

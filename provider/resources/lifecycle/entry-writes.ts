@@ -83,13 +83,13 @@ export async function clearOtherList(
     row.list !== entry.list &&
     !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
     !leaves(row);
-  const isOfScope = (row: AllowDenyEntryRow): boolean =>
+  const isCleared = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
-  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isOfScope(row) });
+  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isCleared(row) });
   const others = rows.filter(
     (row) =>
       LISTS.some((list) => list === row.list) &&
-      isOfScope(row) &&
+      isCleared(row) &&
       !isDeclared(keyOf(row, entry)) &&
       isLeft(row),
   );
@@ -109,8 +109,8 @@ export async function clearOtherList(
 type Placed = Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">;
 
 /**
- * The allow of another scope that conflicts with a deny of the same value, where this program neither declares nor manages it. The reference
- * (section "Allow/deny list") doesn't say which of the two decides.
+ * The allow that conflicts with a deny of the same value, where this program neither declares nor manages it: of the same scope, or of one
+ * that overlaps. The reference (section "Allow/deny list") doesn't say which of the two decides.
  *
  * @param leaves as of {@link ensureEntry}.
  */
@@ -124,9 +124,7 @@ export async function conflictingAllow(
   return rows.find(
     (row) =>
       row.list === "allow" &&
-      row.verdict_scope !== undefined &&
-      row.verdict_scope !== entry.verdictScope &&
-      isOverlappingScope(row.verdict_scope, entry.verdictScope) &&
+      isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
       !isDeclared(keyOf(row, entry)) &&
       isManaged?.(keyOf(row, entry)) !== true &&
       !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
@@ -134,8 +132,16 @@ export async function conflictingAllow(
   );
 }
 
+/** Whether a row is of an entry's scope. A service that doesn't tell the scope holds one entry of a value. */
+export function isOfScope(
+  { verdict_scope: scope }: Pick<AllowDenyEntryRow, "verdict_scope">,
+  { verdictScope }: Pick<Placed, "verdictScope">,
+): boolean {
+  return (scope ?? verdictScope) === verdictScope;
+}
+
 /**
- * Keeps a deny from being reported as done beside an allow of another scope.
+ * Keeps a deny from being reported as done beside an allow.
  *
  * @param leaves as of {@link ensureEntry}.
  * @throws {AlreadyExistsError} that names the allow.
@@ -151,7 +157,7 @@ export async function assertNoConflict(
 
 function conflictOf(entry: Placed, allow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it in another, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with a refresh.`,
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with a refresh.`,
   );
 }
 
@@ -201,10 +207,19 @@ async function ensured(
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const found = await tenant.findEntry(inputs);
-  const conflict = await conflictingAllow(inputs, context, leaves);
+  // An allow of the same scope is the entry itself, which is on the wrong list.
+  const conflict = await conflictingAllow(
+    inputs,
+    context,
+    (row) => isOfScope(row, inputs) || leaves?.(row) === true,
+  );
   // One that adopts takes over the allow, whether or not the service would hold both.
-  if (conflict !== undefined && inputs.adopt && found === undefined)
-    return await adopt(conflict, inputs, context);
+  if (conflict !== undefined && inputs.adopt && found === undefined) {
+    const row = await adopt(conflict, inputs, context);
+    const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
+    await clearOtherList({ ...inputs, formerScope }, context, true, leaves);
+    return row;
+  }
   if (conflict !== undefined) throw conflictOf(inputs, conflict);
   if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
   let created: CreatedEntry;

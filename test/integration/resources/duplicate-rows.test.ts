@@ -301,3 +301,68 @@ describe("a list's deny beside an allow that the list doesn't know", () => {
     expect(tenant.service.held()).toEqual(["deny evil.example", "deny other.example"]);
   });
 });
+
+describe("an allow that stays beside what a run changes", () => {
+  const deny = { list: "deny", value: "evil.example" };
+  const push = (tenant: { service: { entries: unknown[] } }, ...rows: object[]) => {
+    const [like = {}] = tenant.service.entries as object[];
+    for (const [at, row] of rows.entries())
+      tenant.service.entries.push({ ...like, id: `later-${at}`, ...row });
+  };
+  const allowed = { list: "allow", value: "evil.example" };
+
+  it.each([
+    [false, "failed", ["allow evil.example", "deny evil.example"]],
+    [true, "updated", ["deny evil.example"]],
+  ])("is no success of an edit of the deny's comment; adopting: %s", async (adopt, outcome, held) => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...deny, adopt });
+    push(tenant, allowed);
+    expect(await entry.up({ ...deny, adopt, comment: "INC-8" })).toMatchObject({ outcome });
+    expect(tenant.service.held()).toEqual(held);
+  });
+
+  it("goes with a move, also where the resource's own row is gone", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "evil.example" });
+    push(tenant, allowed, allowed);
+    tenant.service.entries.shift();
+    expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("goes where a deny adopts, also a second one of another scope", async () => {
+    const graymail = { ...allowed, verdict_scope: "graymail" };
+    await using tenant = await literalTenant({
+      entries: [graymail, { ...graymail, value: "Evil.example" }],
+      permitsDuplicates: true,
+    });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    expect(await entry.up({ ...deny, adopt: true })).toMatchObject({ outcome: "created" });
+    expect(tenant.service.held().map((row) => row.toLowerCase())).toEqual(["deny evil.example"]);
+  });
+
+  it.each(["global", "graymail"])(
+    "is named where a list removes its deny: an allow of %s mail",
+    async (scope) => {
+      await using tenant = await literalTenant({ permitsDuplicates: true });
+      const list = new ManagedResource(tenant, "allowDenyList");
+      await list.up({ entries: { "evil.example": "deny", "other.example": "deny" } });
+      push(tenant, { ...allowed, verdict_scope: scope });
+      const { outcome, printed } = await list.up({ entries: { "other.example": "deny" } });
+      expect(outcome).toBe("updated");
+      expect(printed).toContain("evil.example is also at the tenant as");
+    },
+  );
+
+  it("is named where an entry's allow goes and another of graymail stays", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "evil.example" });
+    push(tenant, { ...allowed, verdict_scope: "graymail" });
+    const { printed } = await entry.destroy();
+    expect(printed).toContain("evil.example is also at the tenant as");
+  });
+});
