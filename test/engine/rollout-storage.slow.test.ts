@@ -129,7 +129,7 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
     /rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/,
   );
   expect(output).toMatch(
-    /If you have the journal, bring it back .* Else give this rollout up, .* and begin a new rollout/,
+    /If you have the journal, bring it back .* Else abandon this rollout, .* and begin a new rollout/,
   );
   expect(output).not.toContain("ENOENT");
 
