@@ -93,14 +93,18 @@ function outcomeOf(
 export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
   const startOf = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
   const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
+  // A journal may be a copy of another.
+  const byId = new Map(
+    journals.flatMap(({ rollouts }) => rollouts.map((one) => [one.report.id, one] as const)),
+  );
   return {
-    rollouts: journals
-      .flatMap(({ rollouts }) => rollouts)
-      .sort((one, other) => newerFirst(startOf(one), startOf(other))),
+    rollouts: [...byId.values()].sort((one, other) => newerFirst(startOf(one), startOf(other))),
     stacks: new Map(
       [...Map.groupBy(outcomes, ([stack]) => stack)].map(([stack, same]) => [
         stack,
-        same.flatMap(([, one]) => one).sort((one, other) => newerFirst(one.at, other.at)),
+        [...new Map(same.flatMap(([, all]) => all.map((one) => [one.rollout, one] as const))).values()].sort(
+          (one, other) => newerFirst(one.at, other.at),
+        ),
       ]),
     ),
     older: journals.reduce((all, { older }) => all + older, 0),

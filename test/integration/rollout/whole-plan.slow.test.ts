@@ -49,7 +49,7 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
     expect(stderr).toBe(
-      "0 of 8 tenants say `onDrift: revert` in the settings files: nothing is mended.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
+      "0 of 8 tenants say `onDrift: revert` in the settings files: nothing is reverted.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
     );
   });
 

@@ -113,7 +113,7 @@ describe("what was clicked in the console", () => {
 });
 
 describe("a password in --database", () => {
-  it.each([["rollout", "list"], ["rollout", "history"], ["worker"]])(
+  it.each([["rollout", "tenants.yaml"], ["rollout", "history"], ["worker"]])(
     "is told of once by %s, with where it is to be, and is never repeated",
     async (...verb) => {
       using machine = new Machine();

@@ -25,3 +25,9 @@ test("merges the rollouts of two journals, newest first", () => {
   expect(merged.stacks.get("acme")?.map(({ rollout }) => rollout)).toEqual(["b", "a"]);
   expect(merged.older).toBe(3);
 });
+
+test("has a rollout once that two journals have", () => {
+  const merged = mergeRecentRollouts([journal("a", "08", 0), journal("a", "08", 0)]);
+  expect(merged.rollouts).toHaveLength(1);
+  expect(merged.stacks.get("acme")).toHaveLength(1);
+});
