@@ -61,7 +61,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** Whether two values of a field are the same. A value that a preview doesn't know yet differs from every other. */
 export function isSameValue({ comparable = same }: Field, one: unknown, other: unknown): boolean {
-  return comparable(one) === comparable(other);
+  return one === other || comparable(one) === comparable(other);
 }
 
 /** The names of the fields whose values differ, without options of the run. */

@@ -98,7 +98,7 @@ export function textOfEntry(entry: {
   readonly unknown?: UnknownFields | undefined;
 }): string {
   const comment = canonicalComment(entry.comment);
-  const fields = bracketedFields(ENTRY_FIELDS, entry).map((field) => ` ${field}`);
+  const fields = bracketedFields(ENTRY_BRACKETS, entry).map((field) => ` ${field}`);
   const list = `${entry.list}${fields.join("")}`;
   return comment === "" ? list : `${list}: ${comment}`;
 }
@@ -112,13 +112,25 @@ const VIP_TEXT = new RegExp(String.raw`^((?:\(${NAME}: ${VALUE}\)(?: |$))*)(.*)$
 /** The start of a comment that could be taken for a field, or for the mark of what nobody declared. */
 const LIKE_FIELD = new RegExp(String.raw`^\\*\((?:${NAME}: |unmanaged\) )`);
 
+/** The names between brackets of the fields that stand there, each with the argument. Lists of thousands are read and written by them. */
+const ENTRY_BRACKETS = bracketsOf(ENTRY_FIELDS);
+const VIP_BRACKETS = bracketsOf(VIP_FIELDS);
+
+function bracketsOf(fields: Readonly<Record<string, Field>>): ReadonlyMap<string, string> {
+  return new Map(
+    Object.entries(fields).flatMap(([name, { bracket }]) => (bracket === undefined ? [] : [[bracket, name]])),
+  );
+}
+
 /** The fields that stand between brackets, in the order of their descriptors; those of a later release come last. */
 function bracketedFields(
-  fields: Readonly<Record<string, Field>>,
-  { unknown = {}, ...values }: { readonly unknown?: UnknownFields | undefined },
+  brackets: ReadonlyMap<string, string>,
+  values: { readonly unknown?: UnknownFields | undefined },
 ): readonly string[] {
-  const known = Object.entries(fields).flatMap(([name, { bracket }]) =>
-    bracket === undefined ? [] : [[bracket, (values as Record<string, unknown>)[name]] as const],
+  const { unknown = {} } = values;
+  const known = Array.from(
+    brackets,
+    ([bracket, name]) => [bracket, (values as Readonly<Record<string, unknown>>)[name]] as const,
   );
   return [...known, ...Object.entries(unknown)].flatMap(([name, value]) => {
     const text = canonicalComment(value as string | undefined);
@@ -128,16 +140,15 @@ function bracketedFields(
 
 /** Reads fields between brackets back: those that this release knows by their names as arguments. */
 function readFields(
-  fields: Readonly<Record<string, Field>>,
+  brackets: ReadonlyMap<string, string>,
   text: string,
 ): Record<string, string> & { readonly unknown?: UnknownFields } {
   if (text === "") return {};
-  const known = new Map(Object.entries(fields).map(([name, { bracket }]) => [bracket, name]));
   const values: Record<string, string> = {};
   const unknown: Record<string, string> = {};
   for (const [, name = "", raw = ""] of text.matchAll(FIELD)) {
     const value = outOfBrackets(raw);
-    const argument = known.get(name);
+    const argument = brackets.get(name);
     if (value !== "" && argument !== undefined) values[argument] = value;
     else if (value !== "") unknown[name] = value;
   }
@@ -181,7 +192,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
     entryType: (entryType ?? typeOf(value) ?? ENTRY_TYPES[0]) as EntryType,
     verdictScope,
     ...(why === "" ? {} : { comment: why }),
-    ...readFields(ENTRY_FIELDS, fields),
+    ...readFields(ENTRY_BRACKETS, fields),
   };
 }
 
@@ -218,7 +229,7 @@ export function sortedByKey<Text>(content: Readonly<Record<string, Text>>): Reco
 export function readVip(key: string, text: string): ListedVip {
   const [, fields = "", rest = ""] = VIP_TEXT.exec(asDeclared(text)) ?? [];
   const comment = canonicalComment(LIKE_FIELD.test(rest) && rest.startsWith("\\") ? rest.slice(1) : rest);
-  return { email: key, ...(comment === "" ? {} : { comment }), ...readFields(VIP_FIELDS, fields) };
+  return { email: key, ...(comment === "" ? {} : { comment }), ...readFields(VIP_BRACKETS, fields) };
 }
 
 export function keyOfVip(email: string): string {
@@ -232,7 +243,7 @@ export function textOfVip(vip: {
   readonly unknown?: UnknownFields | undefined;
 }): string {
   const comment = canonicalComment(vip.comment);
-  const fields = bracketedFields(VIP_FIELDS, vip);
+  const fields = bracketedFields(VIP_BRACKETS, vip);
   return [...fields, LIKE_FIELD.test(comment) ? `\\${comment}` : comment]
     .filter((part) => part !== "")
     .join(" ");

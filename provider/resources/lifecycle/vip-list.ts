@@ -188,12 +188,11 @@ async function observe(
   const others = new Map<string, string>();
   for (const [mailbox, row] of rows) {
     const key = keyOfMember(mailbox);
-    const text = textOfVip(row);
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (before === undefined) others.set(key, text);
+    if (before === undefined) others.set(key, textOfVip(row));
     else {
-      const own = textOfVip({ ...readVip(key, before), comment: row.comment });
-      const found = isUnmanaged(before) ? asUnmanaged(text) : own;
+      const text = textOfVip({ ...readVip(key, before), comment: row.comment });
+      const found = isUnmanaged(before) ? asUnmanaged(text) : text;
       // As it was written, where the service changes no more than white space.
       there.set(key, sameListText(found, before) ? before : found);
     }
