@@ -1,5 +1,6 @@
 import type { Document } from "yaml";
 import type { Place } from "./finding";
+import { isJsonFile } from "./json-syntax";
 import {
   type PlainElement,
   type PlainSection,
@@ -7,7 +8,8 @@ import {
   withoutPlainElements,
 } from "./plain-elements";
 import type { LaidOut, Layout, Span } from "./yaml-layout";
-import { isJsonFile, MAX_CHARACTERS, MAX_VALUES, readWhole, type YamlSource } from "./yaml-whole";
+import { MAX_CHARACTERS, MAX_VALUES } from "./yaml-parser";
+import { readWhole, type YamlSource } from "./yaml-whole";
 
 export type { YamlSource } from "./yaml-whole";
 

@@ -1,0 +1,159 @@
+import { Composer, type CST, type Document, Lexer, Parser } from "yaml";
+import { printable, quote } from "../settings/text";
+
+/** Longer files are a mistake of another kind. */
+export const MAX_CHARACTERS = 16 * 1024 * 1024;
+
+/** Deeper than any settings file is. */
+export const MAX_DEPTH = 32;
+
+/** Texts, lists and mappings: far more than any settings file has, and as many as take a gigabyte of memory. */
+export const MAX_VALUES = 1_000_000;
+
+/** The parser takes ever longer for one more mistake. */
+const MAX_MISTAKES = 1_000;
+
+export type Refuse = (code: string, message: string, start?: number, end?: number) => void;
+
+export function parse(text: string, refuse: Refuse, values: number): Document.Parsed {
+  const read = (source: string, others = values): Document.Parsed[] => {
+    const composer = new Composer({
+      prettyErrors: false,
+      // The parser compares each key with each.
+      uniqueKeys: false,
+      version: "1.2",
+      schema: "core",
+      merge: false,
+      intAsBigInt: false,
+    });
+    return [...composer.compose(boundedTokens(source, others))] as Document.Parsed[];
+  };
+  const nothing = (): Document.Parsed => read("null", 0)[0] as Document.Parsed;
+  if (text.length > MAX_CHARACTERS) {
+    refuse("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
+    return nothing();
+  }
+  const odd = ODD.exec(text);
+  if (odd !== null) {
+    refuse(...oddity(odd[0]), odd.index, odd.index + 1);
+    return nothing();
+  }
+  let documents: Document.Parsed[];
+  try {
+    documents = read(text);
+  } catch (error) {
+    if (!(error instanceof BoundsError)) throw error;
+    refuse(error.code, error.message, error.offset);
+    return nothing();
+  }
+  const [document, second] = documents;
+  if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
+    refuse("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
+    return document ?? nothing();
+  }
+  if (document === undefined) return nothing();
+  const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
+  // One mistake makes several errors; the first of a line is the one to mend.
+  let told: number | undefined;
+  for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
+    const line = text.lastIndexOf("\n", pos[0] - 1);
+    if (line !== told) refuse(...explained(code, message, text, pos), ...pos);
+    told = line;
+  }
+  if (second !== undefined) {
+    const [start = 0] = second.range;
+    refuse("yaml-documents", "holds more than one document (`---`); write one file for each", start);
+  }
+  return document;
+}
+
+/** More than is read of one file. */
+class BoundsError extends Error {
+  readonly code: string;
+  readonly offset: number;
+
+  constructor(code: string, message: string, offset: number) {
+    super(message);
+    this.code = code;
+    this.offset = offset;
+  }
+}
+
+/**
+ * What the parser makes of a text, piece by piece, so that a small file can't take all memory: it ends where that is nested too
+ * deep, or holds too much.
+ *
+ * @throws {BoundsError}
+ */
+function* boundedTokens(source: string, others: number): Generator<CST.Token> {
+  const parser = new Parser();
+  let values = others;
+  let mistakes = 0;
+  for (const lexeme of new Lexer().lex(source)) {
+    const sign = lexeme[0] ?? "";
+    if (VALUES.has(sign)) values += 1;
+    else if (MISTAKES.has(sign)) mistakes += 1;
+    for (const token of parser.next(lexeme)) {
+      if (token.type === "error") mistakes += 1;
+      yield token;
+    }
+    // A level is one or two of the parser's own.
+    if (parser.stack.length > 2 * MAX_DEPTH + 4) {
+      throw new BoundsError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
+    }
+    if (values > MAX_VALUES) {
+      const message = `holds more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
+      throw new BoundsError("yaml-too-large", message, 0);
+    }
+    if (mistakes > MAX_MISTAKES) {
+      const message = `is no valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
+      throw new BoundsError("yaml-syntax", message, parser.offset);
+    }
+  }
+  yield* parser.end();
+}
+
+/** What a piece begins with that begins a text, a list, a mapping or a document. */
+const VALUES: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
+
+/** A tag, an anchor, an alias or a directive: each is a mistake. */
+const MISTAKES: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
+
+/** The parser's own errors, with what to write instead. */
+function explained(
+  code: string,
+  message: string,
+  text: string,
+  [start]: readonly [number, number],
+): [code: string, message: string] {
+  const line = text.slice(text.lastIndexOf("\n", start - 1) + 1).split("\n", 1)[0] ?? "";
+  if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
+    return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
+  }
+  const [, key, rest] =
+    /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
+  if (key !== undefined && /^(?:MISSING_CHAR|MULTILINE_IMPLICIT_KEY)$/.test(code)) {
+    return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${rest}`)}`];
+  }
+  const [first = ""] = message.split("\n");
+  return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
+}
+
+/** What no two tools read alike, or what a person does not see. */
+const ODD = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+function oddity(character: string): [code: string, message: string] {
+  if (character === "\0") {
+    return ["yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8"];
+  }
+  if (character === "\r") {
+    return [
+      "yaml-syntax",
+      "ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
+    ];
+  }
+  return [
+    "yaml-hidden",
+    `holds an invisible character, ${printable(character)}, which can make a line look like another; take it out`,
+  ];
+}
