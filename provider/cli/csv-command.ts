@@ -141,7 +141,7 @@ interface ExportOptions extends OutputOptions<"csv"> {
 async function exportTable(file: string, options: ExportOptions): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const { readSettings } = await import("../files/read-settings.js");
-  const { writeCsv } = await import("../files/csv.js");
+  const { writeCsv } = await import("../files/csv-writer.js");
   const settings = readSettings(file);
   await writeOutputs(outputs, { csv: () => writeCsv(settings, options.delimiter) });
   return EXIT.clean;

@@ -1,6 +1,8 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalComment } from "../settings/text";
-import { type CsvRow, type CsvTable, reviewCells } from "./csv";
+import type { CsvTable } from "./csv";
+import { reviewCells } from "./csv-columns";
+import type { CsvRow } from "./csv-row";
 import { isOfEntries, TEXT_FIELD_NAMES, textsOf } from "./element-fields";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";

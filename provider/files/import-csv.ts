@@ -2,16 +2,10 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { canonicalValue } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
-import {
-  CsvError,
-  type CsvMistake,
-  type CsvOptions,
-  type CsvRow,
-  type CsvTable,
-  readCsv,
-  subjectOfRow,
-} from "./csv";
+import { type CsvOptions, type CsvTable, readCsv } from "./csv";
 import { type CsvDifference, differencesOf } from "./csv-difference";
+import { CsvError, type CsvMistake } from "./csv-error";
+import { type CsvRow, subjectOfRow } from "./csv-row";
 import { editSettings } from "./edit";
 import { lineText, SettingsFileError } from "./finding";
 import { inspectSettings, type ReadOptions } from "./read-settings";

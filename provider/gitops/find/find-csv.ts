@@ -1,4 +1,4 @@
-import { csvText } from "../../files/csv";
+import { csvText } from "../../files/csv-writer";
 import { harmless } from "../../settings/text";
 import type { FindReport, Found, Line, TenantFound } from "./find-schema";
 

@@ -1,4 +1,4 @@
-import { csvText } from "../../files/csv";
+import { csvText } from "../../files/csv-writer";
 import { harmless } from "../../settings/text";
 import { REVIEW_TITLES } from "./review-kinds";
 import type { ReviewItem, ReviewReport } from "./review-schema";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CsvError, type CsvOptions, readCsv, writeCsv } from "../../../provider/files/csv";
+import { type CsvOptions, readCsv } from "../../../provider/files/csv";
+import { CsvError } from "../../../provider/files/csv-error";
+import { writeCsv } from "../../../provider/files/csv-writer";
 import { editSettings } from "../../../provider/files/edit";
 import { importCsv } from "../../../provider/files/import-csv";
 import { readSettings } from "../../../provider/files/read-settings";

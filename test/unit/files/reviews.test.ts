@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readCsv, writeCsv } from "../../../provider/files/csv";
+import { readCsv } from "../../../provider/files/csv";
+import { writeCsv } from "../../../provider/files/csv-writer";
 import { type Edit, editSettings } from "../../../provider/files/edit";
 import { lintSettings } from "../../../provider/files/lint";
 import { readSettings } from "../../../provider/files/read-settings";

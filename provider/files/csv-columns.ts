@@ -1,0 +1,107 @@
+import Papa from "papaparse";
+import { parseEntryValue } from "../settings/entry-value";
+import { quote } from "../settings/text";
+import { CsvError, type CsvMistake } from "./csv-error";
+import { ELEMENT_FIELD_NAMES, ELEMENT_FIELDS } from "./element-fields";
+import type { Reviewed } from "./settings-schema";
+
+/** The columns of a decision, by its keys in a settings file; a table has them where there is one. */
+export const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
+
+/** What the cells of a decision hold. */
+export function reviewCells({
+  reviewed,
+}: {
+  readonly reviewed?: Reviewed;
+}): Readonly<Record<(typeof REVIEW)[keyof Reviewed], string | undefined>> {
+  return { reviewedOn: reviewed?.on, reviewedBy: reviewed?.by, reviewReason: reviewed?.reason };
+}
+
+const DELIMITERS = [",", ";", "\t", "|"];
+
+/** What stands between the cells of the header: that which leaves the most names that mean something. */
+export function delimiterOf(text: string): string {
+  const beginning = text.trimStart().slice(0, 10_000);
+  const names = DELIMITERS.map((delimiter) => {
+    const [header = []] = Papa.parse<string[]>(beginning, { delimiter, preview: 1 }).data;
+    return header.filter((cell) => fieldOf(cell) !== undefined).length;
+  });
+  return DELIMITERS[names.indexOf(Math.max(...names))] ?? ",";
+}
+
+/** What a column holds, by the names that people give it, without case, spaces and signs. */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  value: [
+    "value",
+    "domain",
+    "domains",
+    "email",
+    "emails",
+    "emailaddress",
+    "address",
+    "mailbox",
+    "mail",
+    "ip",
+    "ipaddress",
+    "sender",
+    "entry",
+    "indicator",
+    "ioc",
+  ],
+  list: ["list", "section", "action", "allowdeny"],
+  ...Object.fromEntries(ELEMENT_FIELD_NAMES.map((name) => [name, ELEMENT_FIELDS[name].columns])),
+  reviewedOn: ["reviewedon", "lastreviewed", "lastreview", "reviewdate"],
+  reviewedBy: ["reviewedby", "reviewer"],
+  reviewReason: ["reviewreason"],
+  vip: ["vip", "isvip"],
+};
+
+const FIELD_OF = new Map(
+  Object.entries(COLUMNS).flatMap(([field, names]) => names.map((name) => [name, field] as const)),
+);
+
+function fieldOf(title: string): string | undefined {
+  return FIELD_OF.get(title.toLowerCase().replace(/[^a-z0-9]/g, ""));
+}
+
+export interface Column {
+  readonly field: string;
+  readonly title: string;
+  readonly index: number;
+}
+
+export function columnsOf(
+  header: readonly string[],
+  row: number,
+): { columns: readonly Column[]; ignored: readonly string[]; isHeader: boolean } {
+  const titled = header.map((cell, index) => {
+    const title = cell.trim();
+    return { title, index, field: fieldOf(title) };
+  });
+  const columns = titled.filter((column): column is Column => column.field !== undefined);
+  const ignored = titled.flatMap(({ title, field }) => (field === undefined && title !== "" ? [title] : []));
+  const [only, ...others] = header.filter((cell) => cell.trim() !== "");
+  if (columns.length === 0 && others.length === 0 && parseEntryValue((only ?? "").trim()).ok) {
+    // A bare list of values, without a header.
+    const index = header.findIndex((cell) => cell.trim() !== "");
+    return { columns: [{ field: "value", title: "", index }], ignored: [], isHeader: false };
+  }
+  const mistakes: CsvMistake[] = [];
+  if (!columns.some(({ field }) => field === "value")) {
+    const found = header
+      .map((cell) => quote(cell.trim()))
+      .slice(0, 20)
+      .join(", ");
+    const message = `has no column for the value: write value, domain or email above it. The first row is ${found}`;
+    mistakes.push({ row, message });
+  }
+  const byField = Map.groupBy(columns, ({ field }) => field);
+  for (const [field, same] of byField) {
+    // A table may have a column for domains and one for mailboxes.
+    if (same.length < 2 || field === "value") continue;
+    const both = same.map(({ title }) => quote(title)).join(" and ");
+    mistakes.push({ row, message: `has ${same.length} columns for ${field}: ${both}; keep one` });
+  }
+  if (mistakes.length > 0) throw new CsvError(mistakes);
+  return { columns, ignored, isHeader: true };
+}

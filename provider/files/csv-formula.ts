@@ -1,0 +1,10 @@
+/** What begins a formula; in some places of the world also in full width. */
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
+
+export function defused(cell: string): string {
+  return FORMULA.test(cell) ? `'${cell}` : cell;
+}
+
+export function asWritten(cell: string): string {
+  return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
+}

@@ -1,0 +1,153 @@
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
+import { quote } from "../settings/text";
+import { type Column, REVIEW } from "./csv-columns";
+import type { CsvMistake } from "./csv-error";
+import { asWritten } from "./csv-formula";
+import type { Element, Section } from "./edit";
+import { ELEMENT_FIELD_NAMES, isOfEntries } from "./element-fields";
+import type { Reviewed } from "./settings-schema";
+
+/** One row of a table. */
+export interface CsvRow {
+  /** As a spreadsheet counts them: from 1, with the header. */
+  readonly row: number;
+  readonly section: Section;
+  readonly element: Element;
+  /** The decision that it stays. */
+  readonly reviewed?: Reviewed;
+}
+
+/** One row, or what is wrong with it. */
+export function rowOf(
+  row: number,
+  cells: readonly string[],
+  columns: readonly Column[],
+  list: Section | undefined,
+): CsvRow | CsvMistake[] {
+  const given = new Map<string, { text: string; title: string }>();
+  const mistakes: CsvMistake[] = [];
+  for (const { field, title, index } of columns) {
+    const text = asWritten((cells[index] ?? "").trim()).trim();
+    if (text === "") continue;
+    const other = given.get(field);
+    if (other === undefined) given.set(field, { text, title });
+    else {
+      const message = `is ${quote(text)}, and ${quote(other.title)} is ${quote(other.text)}; a row holds one value`;
+      mistakes.push({ row, column: title, message });
+    }
+  }
+  const section = sectionOf(row, given, list, mistakes);
+  const value = given.get("value");
+  if (value === undefined) mistakes.push({ row, message: "has no value, and yet something beside it" });
+  if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
+
+  const element: Record<string, string> = { [section === "vips" ? "email" : "value"]: value.text };
+  for (const field of ELEMENT_FIELD_NAMES) {
+    const cell = given.get(field);
+    if (cell === undefined) continue;
+    if (section === "vips" && isOfEntries(field)) {
+      if (field === "type") continue;
+      mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
+      continue;
+    }
+    const text = field === "expires" ? dayOf(cell.text) : field === "type" ? typeOf(cell.text) : cell.text;
+    // The scope that is meant when none is written.
+    if (text !== undefined && !(field === "scope" && text.toLowerCase() === DEFAULT_VERDICT_SCOPE)) {
+      element[field] = field === "scope" ? text.toLowerCase() : text;
+    }
+  }
+  if (mistakes.length > 0) return mistakes;
+  const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
+    const text = given.get(field)?.text;
+    return text === undefined ? [] : [[key, key === "on" ? dayOf(text) : text] as const];
+  });
+  if (reviewed.length === 0) return { row, section, element };
+  // What is missing of it is told with what else the settings files' own schema refuses.
+  return { row, section, element, reviewed: Object.fromEntries(reviewed) as unknown as Reviewed };
+}
+
+/** What a row is for: its own word for it, in whichever column, or the option's. */
+function sectionOf(
+  row: number,
+  given: Map<string, { text: string; title: string }>,
+  list: Section | undefined,
+  mistakes: CsvMistake[],
+): Section | undefined {
+  const said = new Set<Section>();
+  const own = given.get("list");
+  if (own !== undefined) {
+    const section = sectionNamed(own.text);
+    if (section === undefined) {
+      mistakes.push({ row, column: own.title, message: `is ${quote(own.text)}; write allow, deny or vip` });
+      return undefined;
+    }
+    said.add(section);
+  }
+  // In some tables the type says what others have a list for.
+  const type = given.get("type");
+  const byType = type === undefined ? undefined : sectionNamed(type.text);
+  if (byType !== undefined) {
+    given.delete("type");
+    said.add(byType);
+  }
+  const vip = given.get("vip");
+  if (vip !== undefined) {
+    if (YES.test(vip.text)) said.add("vips");
+    else if (!NO.test(vip.text)) {
+      mistakes.push({ row, column: vip.title, message: `is ${quote(vip.text)}; write yes or no` });
+      return undefined;
+    }
+  }
+  if (said.size > 1) {
+    mistakes.push({ row, message: `is said to be for ${[...said].join(" and for ")}; keep one` });
+    return undefined;
+  }
+  const [section = list] = said;
+  if (section === undefined) {
+    mistakes.push({
+      row,
+      message: "does not say which list it is for; write allow, deny or vip, or give --list",
+    });
+  }
+  return section;
+}
+
+const YES = /^(?:yes|y|true|x|1|vip|✓|✔)$/i;
+const NO = /^(?:no|n|false|0|-)$/i;
+
+function sectionNamed(text: string): Section | undefined {
+  const word = text.toLowerCase().replace(/[^a-z]/g, "");
+  if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(word)) return "allow";
+  if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(word)) return "deny";
+  return /^vips?$/.test(word) ? "vips" : undefined;
+}
+
+/** A day as spreadsheets write it, where it can be read in one way only; anything else as it is, to be refused. */
+function dayOf(text: string): string {
+  if (/^never$/i.test(text)) return "never";
+  const [, year, month, day] =
+    /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
+  if (year !== undefined) return [year, month?.padStart(2, "0"), day?.padStart(2, "0")].join("-");
+  const [, dayFirst, second, last] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
+  return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
+}
+
+/** What a value is, by the names that people give it; undefined for a mailbox of a VIP and the like. */
+function typeOf(text: string): string {
+  const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
+  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(word)) return "email_address";
+  return /^domain(?:name)?$/.test(word) ? "domain" : text;
+}
+
+/** What two rows about the same thing share. */
+export function subjectOfRow({ section, element }: Pick<CsvRow, "section" | "element">): string {
+  if (section === "vips") return `vip ${canonicalMailbox(element["email"] ?? "")}`;
+  return `entry ${canonicalValue(element["value"] ?? "")} ${element["scope"] ?? DEFAULT_VERDICT_SCOPE}`;
+}
+
+/** The value or mailbox of a row, as it is written. */
+export function valueOfRow({ element }: Pick<CsvRow, "element">): string {
+  return element["value"] ?? element["email"] ?? "";
+}
