@@ -1,6 +1,9 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { SandboxError } from "../errors";
-import { type GeneratedReport, type GeneratedThreat, generateMail, type Recipient } from "../mail/generate";
+import { generateMail } from "../mail/generate";
+import type { Recipient } from "../mail/mail-plan";
+import type { GeneratedReport } from "../mail/phishing-report";
+import type { GeneratedThreat } from "../mail/threat";
 import { all, first, transaction } from "./database";
 import { countThreats } from "./schema";
 

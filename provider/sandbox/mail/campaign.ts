@@ -1,0 +1,100 @@
+import type { ThreatIndicator, Verdict } from "../schemas";
+import { type Kind, kinds } from "./kinds";
+import type { MailPlan } from "./mail-plan";
+import type { Random, Weighted } from "./random";
+import type { Sender, Senders } from "./senders";
+
+const FROM_DENIED = 0.12;
+const FROM_ALLOWED = 0.02;
+
+export interface Campaign {
+  kind: Kind;
+  verdict: Verdict;
+  sender: Sender;
+  subject: string;
+  reasoning: string;
+  indicators: string;
+}
+
+export function newCampaign(
+  random: Random,
+  plan: MailPlan,
+  senders: Senders,
+  time: number,
+  domain: string,
+  leaders: string[],
+): Campaign {
+  const kind = random.weighted(weightedKinds);
+  const leader = leaders.length > 0 ? random.pick(leaders) : "the managing director";
+  const listed = listedSender(random, plan, senders);
+  const verdict = listed?.verdict ?? random.weighted(kind.verdicts);
+  const sender = listed?.sender ?? senders.ofStyle(kind.sender, time, leader);
+  const indicators = [
+    ...(listed ? [listed.indicator] : []),
+    ...kind.indicators.slice(0, random.integer(1, kind.indicators.length)),
+  ];
+
+  const label = domain.split(".")[0] ?? domain;
+  const words: Record<string, string> = {
+    company: label.charAt(0).toUpperCase() + label.slice(1),
+    domain,
+    leader,
+    number: String(random.integer(10_000, 99_999)),
+    sender: sender.email,
+    sender_domain: sender.domain,
+  };
+  const filled = (text: string) => text.replace(/\{(\w+)\}/g, (_, word: string) => words[word] ?? word);
+  const filledIndicators: ThreatIndicator[] = indicators.map((indicator) => ({
+    indicator_type: indicator.indicator_type,
+    explanation: filled(indicator.explanation),
+    grounding: filled(indicator.grounding),
+  }));
+  return {
+    kind,
+    verdict,
+    sender,
+    subject: filled(random.pick(kind.subjects)),
+    reasoning: filled(random.pick(kind.reasonings)),
+    indicators: JSON.stringify(filledIndicators),
+  };
+}
+
+/** Now and then the sender stands on one of the lists, which settles the verdict. */
+function listedSender(
+  random: Random,
+  plan: MailPlan,
+  senders: Senders,
+): { verdict: Verdict; sender: Sender | undefined; indicator: ThreatIndicator } | undefined {
+  const luck = random.number();
+  if (luck < FROM_DENIED && plan.denied.length > 0) {
+    const value = random.pick(plan.denied);
+    return {
+      verdict: "denied",
+      // An address of the network sends under any name.
+      sender: isAddress(value) ? undefined : senders.ofEntry(value),
+      indicator: {
+        indicator_type: "deny_list",
+        explanation: "An entry of the deny list covers the sender.",
+        grounding: value,
+      },
+    };
+  }
+  const allowed = plan.allowed.filter((value) => !isAddress(value));
+  if (luck < 1 - FROM_ALLOWED || allowed.length === 0) return undefined;
+  const value = random.pick(allowed);
+  return {
+    verdict: "allowed",
+    sender: senders.ofEntry(value),
+    indicator: {
+      indicator_type: "allow_list",
+      explanation: "An entry of the allow list covers the sender.",
+      grounding: value,
+    },
+  };
+}
+
+const weightedKinds: readonly Weighted<Kind>[] = kinds.map((kind) => [kind.weight, kind]);
+
+function isAddress(value: string): boolean {
+  return /^[\d.]+$/.test(value) || value.includes(":");
+}

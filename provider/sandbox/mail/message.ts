@@ -1,0 +1,28 @@
+import type { Campaign } from "./campaign";
+import type { Recipient } from "./mail-plan";
+import type { Random } from "./random";
+
+export interface Message {
+  time: number;
+  campaign: Campaign;
+  recipients: Recipient[];
+}
+
+/** Message ids hold what RFC 5322 lets them hold, which is more than a path likes. */
+export function newMessageId(random: Random, domain: string): string {
+  const unique = random.hex(2);
+  switch (random.integer(0, 3)) {
+    case 0:
+      return `<${unique}.${random.integer(1, 9_999)}@${domain}>`;
+    case 1:
+      return `<CA+${unique}=${random.hex(1)}@mail.${domain}>`;
+    case 2:
+      return `<${unique}/${random.hex(1)}+${random.integer(0, 9)}%${random.integer(10, 99)}@${domain}>`;
+    default:
+      return `<${random.integer(1, 99)}$${unique}#${random.hex(1)}?{x}&'~@${domain}>`;
+  }
+}
+
+export function domainOf(email: string): string {
+  return email.slice(email.lastIndexOf("@") + 1);
+}

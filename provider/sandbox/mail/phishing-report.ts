@@ -1,0 +1,97 @@
+import type { PhishingReportDetail, Verdict } from "../schemas";
+import { ordinarySubjects } from "./kinds";
+import type { MailPlan } from "./mail-plan";
+import { domainOf, type Message, newMessageId } from "./message";
+import type { Random, Weighted } from "./random";
+import { MINUTE, SECOND, workingMoment } from "./time";
+
+export type GeneratedReport = PhishingReportDetail & {
+  /** How long the analysis took; null while it goes on. */
+  analysis_seconds: number | null;
+};
+
+/** What one of the recipients reports: a person, unless the message went to shared mailboxes only. */
+export function reportOf(
+  random: Random,
+  { time, campaign, recipients }: Message,
+  messageId: string,
+  domain: string,
+  now: number,
+  delay = MINUTE + Math.floor(random.exponential(90 * MINUTE)),
+): GeneratedReport {
+  const reporter = recipients.find(({ isGroup }) => !isGroup) ?? recipients[0];
+  return newReport(random, domain, now, time + delay, {
+    original_email_internet_message_id: messageId,
+    reasoning: campaign.reasoning,
+    reporter: reporter?.email ?? "",
+    sender: campaign.sender.email,
+    subject: campaign.subject,
+    verdict: campaign.verdict,
+    to: recipients.slice(0, 2).map(({ email }) => email),
+    cc: recipients.slice(2, 4).map(({ email }) => email),
+    bcc: recipients.slice(4).map(({ email }) => email),
+  });
+}
+
+/** Somebody was careful about a colleague's, a partner's or a newsletter's mail. */
+export function unfoundedReport(
+  random: Random,
+  plan: MailPlan,
+  domain: string,
+  now: number,
+): GeneratedReport {
+  const people = plan.recipients.filter(({ isGroup }) => !isGroup);
+  const all = people.length > 0 ? people : plan.recipients;
+  const reporter = random.pick(all);
+  const sender = random.chance(0.5) ? random.pick(all).email : "office@partner.example.com";
+  const verdict = random.weighted(unfoundedVerdicts);
+  const others = [random.pick(all), random.pick(all)].filter(({ email }) => email !== reporter.email);
+  return newReport(random, domain, now, workingMoment(random, now), {
+    original_email_internet_message_id: newMessageId(random, domainOf(sender)),
+    reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",
+    reporter: reporter.email,
+    sender,
+    subject: random.pick(ordinarySubjects).replace("{number}", String(random.integer(10_000, 99_999))),
+    verdict,
+    to: [reporter.email],
+    cc: [...new Set(others.map(({ email }) => email))],
+    bcc: [],
+  });
+}
+
+function newReport(
+  random: Random,
+  domain: string,
+  now: number,
+  reportedAt: number,
+  report: Omit<
+    GeneratedReport,
+    | "id"
+    | "report_internet_message_id"
+    | "report_date"
+    | "email_content_url"
+    | "response_content_url"
+    | "analysis_seconds"
+  >,
+): GeneratedReport {
+  const id = `rep_${random.hex(3)}`;
+  const seconds = Math.min(900, Math.round(random.logNormal(45, 0.8) * 10) / 10 + 4);
+  const isFinished = reportedAt + seconds * SECOND <= now;
+  return {
+    id,
+    ...report,
+    ...(!isFinished && { verdict: "no_analysis", reasoning: "The analysis has not finished." }),
+    report_internet_message_id: newMessageId(random, domain),
+    report_date: new Date(reportedAt).toISOString(),
+    email_content_url: `https://reports.example.com/${id}/email.eml`,
+    response_content_url: `https://reports.example.com/${id}/response.html`,
+    analysis_seconds: isFinished ? seconds : null,
+  };
+}
+
+const unfoundedVerdicts: readonly Weighted<Verdict>[] = [
+  [60, "safe"],
+  [20, "graymail"],
+  [12, "unknown"],
+  [8, "simulation"],
+];

@@ -1,0 +1,88 @@
+import type { Action, Threat, Verdict } from "../schemas";
+import type { Recipient } from "./mail-plan";
+import type { Message } from "./message";
+import type { Random, Weighted } from "./random";
+import { HOUR, SECOND } from "./time";
+
+export type GeneratedThreat = Omit<Threat, "threat_indicators"> & {
+  internet_message_id: string;
+  /** JSON. */
+  threat_indicators: string;
+};
+
+export function threatOf(
+  random: Random,
+  { time, campaign }: Message,
+  messageId: string,
+  recipient: Recipient,
+  now: number,
+): GeneratedThreat {
+  const { kind, sender, verdict } = campaign;
+  const source = random.chance(0.9) ? "mail_flow" : "mailbox_scan";
+  const found =
+    time + (source === "mail_flow" ? random.integer(1, 20) * SECOND : random.exponential(2 * HOUR));
+  const detected = Math.min(Math.floor(found), now);
+  const action = random.weighted(actionsAfter[verdict]);
+  const remediated = Math.min(
+    detected + random.integer(500, 15_000) + Math.floor(delayOf(random, action)),
+    now,
+  );
+  return {
+    id: `thr_${random.hex(3)}`,
+    action_taken: action,
+    criticality: verdict === "safe" || verdict === "allowed" ? "low" : kind.criticality,
+    verdict,
+    detection_time: new Date(detected).toISOString(),
+    time: new Date(time).toISOString(),
+    remediation_time: action === "none" ? undefined : new Date(remediated).toISOString(),
+    reasoning: campaign.reasoning,
+    recipient_email: recipient.email,
+    recipient_name: recipient.name,
+    sender_email: sender.email,
+    sender_name: sender.name,
+    sender_domain: sender.domain,
+    sender_registry_date: new Date(sender.registeredAt).toISOString().slice(0, 10),
+    source,
+    subject: campaign.subject,
+    threat_type: kind.threatType,
+    threat_indicators: campaign.indicators,
+    internet_message_id: messageId,
+  };
+}
+
+const actionsAfter: Record<Verdict, readonly Weighted<Action>[]> = {
+  malicious: [
+    [58, "quarantined"],
+    [40, "moved_to_trash"],
+    [2, "none"],
+  ],
+  denied: [
+    [70, "quarantined"],
+    [30, "moved_to_trash"],
+  ],
+  spam: [
+    [88, "moved_to_spam"],
+    [12, "moved_to_trash"],
+  ],
+  graymail: [
+    [60, "moved_to_graymail"],
+    [40, "moved_to_promotions"],
+  ],
+  safe: [
+    [50, "released_from_quarantine"],
+    [30, "restored"],
+    [20, "none"],
+  ],
+  unknown: [
+    [40, "quarantined"],
+    [60, "none"],
+  ],
+  allowed: [[1, "none"]],
+  simulation: [[1, "none"]],
+  no_analysis: [[1, "none"]],
+};
+
+/** Somebody has to look before a message is given back. */
+function delayOf(random: Random, action: Action): number {
+  return action === "restored" || action === "released_from_quarantine" ? random.exponential(3 * HOUR) : 0;
+}
