@@ -70,6 +70,12 @@ export function minute(time: string): Words {
   return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
 }
 
+/** A time to the second in UTC; what is none is shown as it came. */
+export function timeWords(time: string): Words {
+  const [, date, clock] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
+  return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
+}
+
 /** Line ends as a sign, for where a text must stay on its line. */
 export function onOneLine(text: string): string {
   return text.replace(/[\r\n]\s*/g, " ⏎ ");

@@ -1,7 +1,7 @@
 import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
-import { TENANT_STATES } from "../report/told-rollout";
+import { TENANT_STATES } from "../report/state-words";
 import { namesWords, sharedLines, whatWords } from "./change-words";
 import { FIELDS } from "./difference";
 import type { DeclaredAs, DeclaredChange, RolloutDifference, TenantDifference } from "./history-schema";

@@ -3,7 +3,8 @@ import { listOf, SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, minute, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import { between, duration } from "../report/duration";
-import { plannedText, TENANT_STATES, taskWords } from "../report/told-rollout";
+import { TENANT_STATES } from "../report/state-words";
+import { plannedText, taskWords } from "../report/told-rollout";
 import type { PastRollout, RolloutHistory } from "./history-schema";
 
 /** How a history is shown on a terminal. */

@@ -10,7 +10,7 @@ import { filled } from "../../plan/render/room";
 import { counted, given, join, number, type Words } from "../../plan/render/words";
 import { sharedLoosenings } from "../report/loosened";
 import { keysMarkdown, loosenedMarkdown, type ReportMarkdownOptions } from "../report/report-markdown";
-import { skippedHeading } from "../report/told-rollout";
+import { skippedHeading } from "../report/skip-words";
 import type { TenantGroup } from "./tenant-groups";
 import { type ShownPlan, type ToldWhole, toldWhole } from "./told-whole";
 

@@ -4,7 +4,8 @@ import { counted, enumerate, given, join, number, say, sentence, type Words } fr
 import { cutByDanger } from "../../settings/danger";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
-import { firstOfEachFirst, onlyStacks, skippedWords, taskWords, withoutWords } from "../report/told-rollout";
+import { skippedWords, withoutWords } from "../report/skip-words";
+import { firstOfEachFirst, onlyStacks, taskWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";

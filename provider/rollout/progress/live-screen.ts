@@ -4,7 +4,7 @@ import type { Style } from "../../plan/render/paper";
 import { number, onOneLine } from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
 import { duration, wholeSeconds } from "../report/duration";
-import { type StateWords, TENANT_STATES, WAVE_STATES } from "../report/told-rollout";
+import { type StateWords, TENANT_STATES, WAVE_STATES } from "../report/state-words";
 import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./progress-model";
 import { timeLeft } from "./time-left";
 

@@ -1,6 +1,6 @@
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport, TenantError, TenantReport, WaveReport } from "../report/rollout-report";
-import { waveTimes } from "../report/told-rollout";
+import { waveTimes } from "../report/wave-times";
 import type { RolloutState, TenantState, WaveState } from "../wave";
 import { Pace } from "./pace";
 

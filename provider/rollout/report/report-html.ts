@@ -1,30 +1,25 @@
 import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
 import { given, Html, html, htmlWords } from "../../plan/render/html-text";
 import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
-import { join, number, say, sentence, given as told, type Words } from "../../plan/render/words";
+import { join, number, say, sentence, timeWords, given as told, type Words } from "../../plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
 import { REPORT_STYLE } from "./report-style";
+import { throughOf } from "./rollout-headline";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
+import { skippedWords } from "./skip-words";
+import { type RolloutWords, rolloutWords, type StateWords } from "./state-words";
 import {
   leftOut,
   leftOutText,
   plannedText,
-  type RolloutWords,
-  rolloutWords,
-  type StateWords,
-  skippedWords,
   type ToldRollout,
-  throughOf,
-  timeWords,
   toldRollout,
   touchedWords,
-  type WaveTimes,
-  waveStateWords,
-  waveTimes,
-  waveWords,
 } from "./told-rollout";
+import { type WaveTimes, waveTimes } from "./wave-times";
+import { waveStateWords, waveWords } from "./wave-words";
 
 /**
  * What a rollout did, as a page: one file that needs nothing else, asks nobody for anything and runs no script. What

@@ -6,24 +6,21 @@ import { sortTenantsByDanger } from "./change-danger";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";
+import { throughOf } from "./rollout-headline";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
+import { skippedHeading, skippedWords } from "./skip-words";
+import { type RolloutWords, rolloutWords } from "./state-words";
 import {
   leftOut,
   leftOutText,
   plannedText,
   type RolloutMood,
-  type RolloutWords,
-  rolloutWords,
-  skippedHeading,
-  skippedWords,
   type ToldRollout,
-  throughOf,
   toldRollout,
   touchedWords,
-  waveStateWords,
-  waveTimes,
-  waveWords,
 } from "./told-rollout";
+import { waveTimes } from "./wave-times";
+import { waveStateWords, waveWords } from "./wave-words";
 
 /** The first line of a rollout's report in Markdown, by which a bot finds its own comment and updates it. */
 export const ROLLOUT_MARK = "<!-- email-security-rollout -->";

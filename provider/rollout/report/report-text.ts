@@ -3,21 +3,13 @@ import { Paper, type Style } from "../../plan/render/paper";
 import { given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import { duration } from "./duration";
+import { throughOf } from "./rollout-headline";
 import type { RolloutReport, TenantReport } from "./rollout-report";
-import {
-  type RolloutMood,
-  rolloutWords,
-  skippedHeading,
-  skippedWords,
-  TENANT_STATES,
-  throughOf,
-  toldRollout,
-  touchedWords,
-  WAVE_STATES,
-  waveStateWords,
-  waveTimes,
-  waveWords,
-} from "./told-rollout";
+import { skippedHeading, skippedWords } from "./skip-words";
+import { rolloutWords, TENANT_STATES, WAVE_STATES } from "./state-words";
+import { type RolloutMood, toldRollout, touchedWords } from "./told-rollout";
+import { waveTimes } from "./wave-times";
+import { waveStateWords, waveWords } from "./wave-words";
 
 export interface ReportTextOptions {
   /** Whether to use colours. False when left out; nothing is told by colour alone. */

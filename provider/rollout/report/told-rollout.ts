@@ -1,19 +1,13 @@
-import {
-  counted,
-  enumerate,
-  given,
-  minute,
-  number,
-  onOneLine,
-  say,
-  sentence,
-  type Words,
-} from "../../plan/render/words";
+import { counted, enumerate, given, minute, number, say, type Words } from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
 import { TASK_WORDS, type Task } from "../tasks/task";
-import { isEndedState, type TenantState, type WaveState } from "../wave";
+import type { TenantState } from "../wave";
 import { between, duration } from "./duration";
-import type { RolloutReport, SkippedReport, TenantReport, WaveReport } from "./rollout-report";
+import { headlineOf } from "./rollout-headline";
+import type { RolloutReport, TenantReport } from "./rollout-report";
+import { NOBODY } from "./skip-words";
+import { isUnderWay, rolloutWords, STATES, type StateWords } from "./state-words";
+import { NAMED } from "./tenant-names";
 
 /**
  * What a person is told of a rollout, in the order in which one asks: how did it go, what do I do now, which tenants
@@ -40,55 +34,6 @@ export interface StateTally extends StateWords {
   readonly count: number;
 }
 
-/** A state of a tenant or wave for people: a sign that stands for it without colour, and a word or two. */
-export interface StateWords {
-  readonly sign: string;
-  readonly word: string;
-}
-
-export const TENANT_STATES: Readonly<Record<TenantState, StateWords>> = {
-  failed: { sign: "✗", word: "failed" },
-  skipped: { sign: "⊘", word: "skipped" },
-  running: { sign: "▶", word: "running" },
-  done: { sign: "✓", word: "changed" },
-  unchanged: { sign: "=", word: "unchanged" },
-  released: { sign: "·", word: "up next" },
-  pending: { sign: "·", word: "to do" },
-};
-
-export const WAVE_STATES: Readonly<Record<WaveState, StateWords>> = {
-  pending: { sign: "·", word: "not begun" },
-  running: { sign: "▶", word: "running" },
-  soaking: { sign: "⧖", word: "soaking" },
-  checking: { sign: "▶", word: "health check" },
-  gated: { sign: "‖", word: "waits for a person" },
-  done: { sign: "✓", word: "done" },
-  stopped: { sign: "✗", word: "stopped" },
-};
-
-/** The words for the states of a rollout's tenants and waves. */
-export interface RolloutWords {
-  readonly tenants: Readonly<Record<TenantState, StateWords>>;
-  readonly waves: Readonly<Record<WaveState, StateWords>>;
-}
-
-/** Of a rollout that nobody is at, nothing is said to go on. */
-export function rolloutWords(report: Pick<RolloutReport, "state" | "isHeld">): RolloutWords {
-  if (isUnderWay(report)) return { tenants: TENANT_STATES, waves: WAVE_STATES };
-  return {
-    tenants: { ...TENANT_STATES, running: { sign: "▶", word: "were under way" } },
-    waves: {
-      ...WAVE_STATES,
-      running: { sign: "‖", word: "interrupted" },
-      checking: { sign: "‖", word: "to be checked" },
-    },
-  };
-}
-
-function isUnderWay({ state, isHeld }: Pick<RolloutReport, "state" | "isHeld">): boolean {
-  return state === "running" && isHeld;
-}
-
 /** What is told of a rollout as its report has it. */
 export function toldRollout(report: RolloutReport): ToldRollout {
   const words = rolloutWords(report).tenants;
@@ -106,63 +51,6 @@ export function toldRollout(report: RolloutReport): ToldRollout {
     failures: report.tenants.filter(({ state }) => state === "failed"),
     facts: factsOf(report),
   };
-}
-
-/** How many tenants of it nothing is left to do for, but those that a rollout's end left out. */
-export function throughOf(counts: Readonly<Record<TenantState, number>>): number {
-  return counts.done + counts.unchanged + counts.failed + counts.skipped;
-}
-
-/** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
-export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: RolloutWords): Words {
-  const { word } = waves[state];
-  return state === "soaking" && soakUntil !== undefined ? say`${word} until ${timeWords(soakUntil)}` : [word];
-}
-
-/** What a wave's line says beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
-export function waveWords(
-  { counts, tolerated, health }: WaveReport,
-  { tenants: words }: RolloutWords,
-): Words {
-  const parts = STATES.filter((state) => counts[state] > 0).map((state): Words => {
-    const count = `${number(counts[state])} ${words[state].word}`;
-    return [state === "failed" && tolerated > 0 ? `${count} (${number(tolerated)} tolerated)` : count];
-  });
-  const said = enumerate(parts);
-  return health === undefined || health.isWell ? said : say`${said}; unhealthy: ${sentence(health.message)}`;
-}
-
-/** When a wave's tenants were being changed. */
-export interface WaveTimes {
-  /** For how long, in milliseconds: without soaking and waiting, and without the time between two runs. */
-  readonly workMs: number;
-  /** When the last was through. */
-  readonly lastAt: string;
-}
-
-/**
- * When the tenants of each wave were being changed, by the wave's name. Those in which somebody is still at work or nothing
- * was done are not in it.
- */
-export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string, WaveTimes> {
-  const byWave = Map.groupBy(tenants, ({ wave }) => wave);
-  const times = new Map<string, WaveTimes>();
-  for (const { name, counts } of waves) {
-    if (counts.running + counts.released > 0) continue;
-    const spans = (byWave.get(name) ?? []).flatMap(({ startedAt, finishedAt }) =>
-      startedAt === undefined || finishedAt === undefined ? [] : [{ startedAt, finishedAt }],
-    );
-    // Times in UTC are in the order of their texts.
-    spans.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
-    let workMs = 0;
-    let lastAt = "";
-    for (const { startedAt, finishedAt } of spans) {
-      workMs += between(startedAt > lastAt ? startedAt : lastAt, finishedAt) ?? 0;
-      if (finishedAt > lastAt) lastAt = finishedAt;
-    }
-    if (spans.length > 0) times.set(name, { workMs, lastAt });
-  }
-  return times;
 }
 
 /** What a tenant's plan changes: `+3 ~1 -2`; empty where it changes nothing. */
@@ -200,8 +88,6 @@ export function touchedWords({ error }: Pick<TenantReport, "error">): Words {
   return error?.phase === "plan" ? ["Found while planning: nothing of it was touched."] : [];
 }
 
-const STATES = Object.keys(TENANT_STATES) as TenantState[];
-
 function verdictOf({
   state,
   isHeld,
@@ -234,125 +120,6 @@ function verdictOf({
           ? { mood: "warning", verdict: `Done, but for ${counted(skipped, "tenant")}` }
           : { mood: "none", verdict: "Done" };
   }
-}
-
-function headlineOf(report: RolloutReport): Words {
-  const why = whyOf(report);
-  const how = [...howFar(report), ...withoutWords(report)];
-  return why.length === 0 ? how : [...why, " ", ...how];
-}
-
-/** Why it is as it is, and since when, or until when. */
-function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): Words {
-  const why = reason === undefined ? [] : [sentence(reason)];
-  switch (state) {
-    case "waiting":
-      return waitingSince === undefined
-        ? why
-        : [...why, ...say` It has waited since ${minute(waitingSince)}.`];
-    case "running": {
-      if (!isHeld) return why;
-      const open = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
-      if (open === undefined) return why;
-      if (open.state === "checking") return say`The health of the wave ${given(open.name)} is being checked.`;
-      const until: Words = open.soakUntil === undefined ? [] : say` until ${timeWords(open.soakUntil)}`;
-      return say`The wave ${given(open.name)} is through, and soaks${until}.`;
-    }
-    default:
-      return why;
-  }
-}
-
-const NOBODY: NonNullable<RolloutReport["skipped"]> = [];
-/** So many tenants are named in a sentence. */
-const NAMED = 5;
-
-/** Whom it goes on without: a sentence behind another one; empty where there is nobody. */
-export function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
-  if (skipped.length === 0) return [];
-  return say` Skipped: ${tenantNames(skipped)}.`;
-}
-
-/** The first names, and how many more there are. */
-function tenantNames(tenants: readonly { readonly name: string }[]): Words {
-  const names = tenants.slice(0, NAMED).map(({ name }): Words => [given(name)]);
-  const more = tenants.length - names.length;
-  return enumerate(more > 0 ? [...names, [`${number(more)} more`]] : names);
-}
-
-/** Who is skipped, since when, who said so and why. */
-export function skippedWords({ name, since, by, reason }: SkippedReport): Words {
-  const who: Words = by === undefined ? [] : say` by ${given(by)}`;
-  return say`${given(name)}, since ${minute(since)}${who}: ${sentence(onOneLine(reason))}`;
-}
-
-/** What stands above those that are skipped. */
-export function skippedHeading(skipped: readonly unknown[]): string {
-  return `Skipped (${number(skipped.length)})`;
-}
-
-function howFar({
-  counts,
-  tenants,
-  state,
-  waves,
-  rollsBack,
-  rollsBackTo,
-  skipped = NOBODY,
-  task,
-}: RolloutReport): Words {
-  // Those it goes on without are told by themselves.
-  const total = tenants.length - counts.skipped;
-  const through = throughOf(counts) - counts.skipped;
-  if (state === "planned") {
-    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
-    return say`${counted(total, "tenant")} in ${counted(waves.length, "wave")}: ${counted(
-      total - counts.unchanged - counts.failed,
-      "tenant",
-    )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failed}.`;
-  }
-  // It is not known here what they hold since.
-  if (isEndedState(state)) {
-    return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
-      total - through
-    } were left.`;
-  }
-  if (task !== undefined) {
-    const { done, unchanged, failed } = counts;
-    const staying = tenants.filter(({ left = [] }) => left.length > 0).length;
-    const stays = staying === 0 ? "" : ` In ${counted(staying, "tenant")} something stays, as its plan told.`;
-    return say`It changed ${done} of ${counted(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - through} are still to do.${stays}`;
-  }
-  const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
-  const held = (who: string) =>
-    back ? say`what is declared` : say`what ${who} held before ${given(rollsBack ?? "")}`;
-  const changed = rollsBack === undefined ? [] : changedSince(tenants);
-  if (changed.length > 0) {
-    const hold = through - counts.failed - changed.length;
-    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
-    const open = total - through > 0 ? `, ${number(total - through)} left` : "";
-    return say`${hold} of ${counted(total, "tenant")} hold ${held("they")}${failed}${open}. Somebody changed ${tenantNames(changed)} after the rollout; what was changed stays.`;
-  }
-  if (through === total && counts.failed === 0) {
-    if (skipped.length > 0) {
-      return total === 0
-        ? say`Nothing is left of it to do.`
-        : say`${counted(total, "tenant")} ${total === 1 ? "holds" : "hold"} ${held(total === 1 ? "it" : "they")}.`;
-    }
-    return total === 1
-      ? say`The one tenant holds ${held("it")}.`
-      : say`All ${counted(total, "tenant")} hold ${held("they")}.`;
-  }
-  return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${held("they")}, ${counts.failed} failed, ${
-    total - through
-  } left.`;
-}
-
-/** The tenants that don't hold all that they held before, since somebody changed them after the rollout. */
-function changedSince(tenants: readonly TenantReport[]): readonly TenantReport[] {
-  return tenants.filter(
-    ({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"),
-  );
 }
 
 function standingOf(report: RolloutReport): Words {
@@ -427,12 +194,6 @@ export function taskWords(task: Task | undefined): readonly Words[] {
 }
 
 const LONGEST_ID = 100;
-
-/** A time to the second in UTC; what is none is shown as it came. */
-export function timeWords(time: string): Words {
-  const [, date, clock] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
-  return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
-}
 
 /** Tenants in which nothing changes that the service holds, but the state of the stack; of those that are refused, nobody knows. */
 export function onlyStacks(

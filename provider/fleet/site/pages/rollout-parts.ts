@@ -5,13 +5,9 @@ import type { KeptChange, ShownRollout } from "../../../rollout/history/history-
 import { changeLine } from "../../../rollout/history/shown-page";
 import { duration } from "../../../rollout/report/duration";
 import type { RolloutReport, WaveReport } from "../../../rollout/report/rollout-report";
-import {
-  type RolloutMood,
-  rolloutWords,
-  TENANT_STATES,
-  toldRollout,
-  waveTimes,
-} from "../../../rollout/report/told-rollout";
+import { rolloutWords, TENANT_STATES } from "../../../rollout/report/state-words";
+import { type RolloutMood, toldRollout } from "../../../rollout/report/told-rollout";
+import { waveTimes } from "../../../rollout/report/wave-times";
 import type { TenantState } from "../../../rollout/wave";
 import { excerpt } from "../../../settings/text";
 import { rolloutPage, tenantPage } from "../paths";

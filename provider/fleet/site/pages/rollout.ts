@@ -6,15 +6,9 @@ import type { KeptChange, ShownRollout } from "../../../rollout/history/history-
 import { happenedLine } from "../../../rollout/history/shown-page";
 import { between, duration } from "../../../rollout/report/duration";
 import type { RolloutReport, TenantReport } from "../../../rollout/report/rollout-report";
-import {
-  plannedText,
-  type RolloutWords,
-  rolloutWords,
-  skippedWords,
-  taskWords,
-  toldRollout,
-  touchedWords,
-} from "../../../rollout/report/told-rollout";
+import { skippedWords } from "../../../rollout/report/skip-words";
+import { type RolloutWords, rolloutWords } from "../../../rollout/report/state-words";
+import { plannedText, taskWords, toldRollout, touchedWords } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
 import { rolloutPage } from "../paths";
 import {

@@ -2,7 +2,8 @@ import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
 import { Html, html, htmlWords } from "../../../plan/render/html-text";
 import { counted, given, minute, say, sentence, type Words } from "../../../plan/render/words";
 import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
-import { plannedText, TENANT_STATES } from "../../../rollout/report/told-rollout";
+import { TENANT_STATES } from "../../../rollout/report/state-words";
+import { plannedText } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
 import type {
   FleetEnd,

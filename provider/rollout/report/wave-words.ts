@@ -1,0 +1,22 @@
+import { enumerate, number, say, sentence, timeWords, type Words } from "../../plan/render/words";
+import type { WaveReport } from "./rollout-report";
+import { type RolloutWords, STATES } from "./state-words";
+
+/** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
+export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: RolloutWords): Words {
+  const { word } = waves[state];
+  return state === "soaking" && soakUntil !== undefined ? say`${word} until ${timeWords(soakUntil)}` : [word];
+}
+
+/** What a wave's line says beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
+export function waveWords(
+  { counts, tolerated, health }: WaveReport,
+  { tenants: words }: RolloutWords,
+): Words {
+  const parts = STATES.filter((state) => counts[state] > 0).map((state): Words => {
+    const count = `${number(counts[state])} ${words[state].word}`;
+    return [state === "failed" && tolerated > 0 ? `${count} (${number(tolerated)} tolerated)` : count];
+  });
+  const said = enumerate(parts);
+  return health === undefined || health.isWell ? said : say`${said}; unhealthy: ${sentence(health.message)}`;
+}
