@@ -1,36 +1,24 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import type { TenantIdentity } from "../../settings/tenant-identity";
-import type { Job, Lane } from "../lanes/lane";
-import type { WaveView } from "../next-step";
-import type { RolloutHappening } from "../report/rollout-event";
-import type { TenantError } from "../report/rollout-report";
 import type { TargetComparison } from "../targets/compare-targets";
-import type { RememberedIdentities } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import type { RolloutState, WaveState } from "../wave";
 import type { Database, Queryable } from "./database";
+import { retryFailed } from "./failed-tenants";
+import { JobJournal } from "./job-journal";
 import { JournalError } from "./journal-error";
-import { JournalReader, recordOf } from "./journal-reader";
-import type { ClaimedTenant, PackedFiles, PlannedTenant, RolloutSpec, TenantSummary } from "./rollout-record";
-import { countsOf, NO_COUNTS, placesIn, roomAt, sum } from "./rollout-view";
-import { applySkips, skipIfStanding } from "./skips";
-import { json, parsed, unpacked } from "./stored-values";
+import { recordOf } from "./journal-reader";
+import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
+import { countsOf, NO_COUNTS, sum } from "./rollout-view";
+import { applySkips } from "./skips";
+import { json } from "./stored-values";
 import { makeTables, VERSION, versionOf } from "./tables";
-import { tell } from "./tell";
 
 /**
  * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the
  * event that tells it, so that a process may die anywhere. One piece of code over SQLite and PostgreSQL.
  */
-export class Journal extends JournalReader {
-  readonly #now: () => number;
-
-  private constructor(database: Database, now: () => number) {
-    super(database);
-    this.#now = now;
-  }
-
+export class Journal extends JobJournal {
   /**
    * @param now milliseconds since 1970.
    * @throws {JournalError} when a later release has made it.
@@ -50,7 +38,7 @@ export class Journal extends JournalReader {
 
   /** Writes a new rollout whose tenants are to be planned. Answers its id, which begins with the day. */
   async create(spec: RolloutSpec, targets: readonly Target[]): Promise<string> {
-    const now = this.#now();
+    const now = this.now();
     const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
     const waveOf = new Map(
       spec.waves.flatMap(({ tenants }, wave) =>
@@ -110,7 +98,7 @@ export class Journal extends JournalReader {
       }
       const counts = sum((await countsOf(transaction, id)).values());
       const tenants = Object.values(counts).reduce((all, count) => all + count, 0);
-      await this.#tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
+      await this.tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
     });
   }
 
@@ -154,7 +142,7 @@ export class Journal extends JournalReader {
       rollsBack?: { readonly id: string; readonly reason: string };
     },
   ): Promise<void> {
-    const now = this.#now();
+    const now = this.now();
     await this.database.transaction(async (transaction) => {
       const next = Math.max(seq, (await lastSequence(transaction)) + 1);
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
@@ -164,7 +152,7 @@ export class Journal extends JournalReader {
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), seq = COALESCE(seq, $5), finished_at = NULL WHERE id = $1",
         [id, until ?? null, await afterEarlierRollouts(transaction, "started_at", now), retry ? 1 : 0, next],
       );
-      await this.#tell(transaction, id, {
+      await this.tell(transaction, id, {
         kind: "started",
         resumed: row?.["started_at"] != null,
         ...(by === undefined ? {} : { by }),
@@ -186,178 +174,6 @@ export class Journal extends JournalReader {
     return (await lastSequence(this.database)) + 1;
   }
 
-  /** Resets what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
-  async reclaim(id: string): Promise<void> {
-    await this.database.query(
-      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
-      [id],
-    );
-  }
-
-  /**
-   * Marks tenants as released and hands their jobs out; fewer where places were taken meanwhile, by other rollouts or by
-   * another coordinator of this one, and none once a person asked to begin nothing more.
-   */
-  async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
-    const record = await this.record(id);
-    await this.database.transaction(async (transaction) => {
-      // One after the other over all rollouts, so that no two take the same place at a service.
-      if (transaction.dialect === "postgres") {
-        await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
-      }
-      const room = new Map(await roomAt(transaction, record.spec));
-      const places = await placesIn(transaction, record, wave);
-      const jobs: Job[] = [];
-      for (const name of names) {
-        if (jobs.length >= places) break;
-        const [row] = await transaction.query(
-          "SELECT address, round FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND state = 'pending'",
-          [id, name],
-        );
-        if (row === undefined) continue;
-        const address = String(row["address"]);
-        const left = room.get(address);
-        if (left !== undefined && left <= 0) continue;
-        if (left !== undefined) room.set(address, left - 1);
-        await transaction.query(
-          "UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2",
-          [id, name],
-        );
-        jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
-      }
-      await lane.handOut(transaction, jobs);
-    });
-    lane.start();
-  }
-
-  /** Hands out anew what was handed out and is not through; of what somebody has, nothing is changed. */
-  async handOutOpen(id: string, lane: Lane): Promise<void> {
-    await this.database.transaction(async (transaction) => {
-      const rows = await transaction.query(
-        "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
-        [id],
-      );
-      const jobs = rows.map((row) => ({
-        rollout: id,
-        wave: Number(row["wave"]),
-        tenant: String(row["name"]),
-        round: Number(row["round"]),
-      }));
-      await lane.handOut(transaction, jobs);
-    });
-    lane.start();
-  }
-
-  /**
-   * Begins a tenant.
-   *
-   * @param worker who does: `host:pid`.
-   * @returns undefined when there is nothing to do: the tenant is through, or was tried again since.
-   */
-  async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
-    const now = this.#now();
-    return await this.database.transaction(async (transaction) => {
-      const [before] = await transaction.query(
-        "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-        [job.rollout, job.tenant],
-      );
-      // It was under way when somebody said to go on without it, and who was at it is gone.
-      if (before?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
-      const [row] = await transaction.query(
-        `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
-         WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
-         RETURNING target, attempt, plan, digest, summary`,
-        [job.rollout, job.tenant, job.round, worker, now],
-      );
-      if (row === undefined) return undefined;
-      const { spec, seq = 0 } = await recordOf(transaction, job.rollout);
-      const attempt = Number(row["attempt"]);
-      const wave = spec.waves[job.wave]?.name ?? "";
-      await this.#tell(transaction, job.rollout, {
-        kind: "tenant-started",
-        wave,
-        tenant: job.tenant,
-        attempt,
-        worker,
-      });
-      const wasRunning = before?.["state"] === "running";
-      return {
-        job,
-        spec,
-        target: parsed<Target>(row["target"]),
-        seq,
-        attempt,
-        takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
-        plan: unpacked(row["plan"]).toString("utf8"),
-        digest: String(row["digest"]),
-        summary: parsed<TenantSummary>(row["summary"]),
-      };
-    });
-  }
-
-  /**
-   * Writes how it went with a tenant.
-   *
-   * @returns false when somebody else has taken it over: then this result counts for nothing.
-   */
-  async finish({ job, attempt, spec }: ClaimedTenant, error: TenantError | undefined): Promise<boolean> {
-    const now = this.#now();
-    const state = error === undefined ? "done" : "failed";
-    return await this.database.transaction(async (transaction) => {
-      const [row] = await transaction.query(
-        `UPDATE rollout_tenants SET state = $4, error = $5, finished_at = $6
-         WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running' RETURNING started_at`,
-        [job.rollout, job.tenant, attempt, state, json(error), now],
-      );
-      if (row === undefined) return false;
-      await this.#tell(transaction, job.rollout, {
-        kind: "tenant-finished",
-        wave: spec.waves[job.wave]?.name ?? "",
-        tenant: job.tenant,
-        state,
-        durationMs: now - Number(row["started_at"]),
-        ...(error === undefined ? {} : { error }),
-      });
-      if (error !== undefined) await skipIfStanding(transaction, job, now);
-      return true;
-    });
-  }
-
-  /** Replaces what identifies a tenant that is under way. Where somebody else has taken it over, nothing is written. */
-  async identify({ job, attempt, summary }: ClaimedTenant, identity: TenantIdentity): Promise<void> {
-    await this.database.query(
-      `UPDATE rollout_tenants SET summary = $4
-       WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'`,
-      [job.rollout, job.tenant, attempt, json({ ...summary, identity })],
-    );
-  }
-
-  /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
-  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<RememberedIdentities> {
-    const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
-    if (hashes.length === 0) return new Map();
-    const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
-    const rows = await this.database.query(
-      `SELECT target, summary FROM rollout_tenants WHERE rollout = $1 AND name <> $2 AND (${isLike})`,
-      [job.rollout, job.tenant, ...hashes.map((hash) => `%${hash}%`)],
-    );
-    return new Map(
-      rows.flatMap((row) => {
-        const other = parsed<TenantSummary>(row["summary"]).identity;
-        if (other === undefined) return [];
-        return [[parsed<Target>(row["target"]), { identity: other, rollout: job.rollout }] as const];
-      }),
-    );
-  }
-
-  /** Writes a word about a tenant that is under way. */
-  async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
-    const wave = spec.waves[job.wave]?.name ?? "";
-    await this.database.transaction(async (transaction) => {
-      await this.#tell(transaction, job.rollout, { kind: "tenant-note", wave, tenant: job.tenant, message });
-    });
-  }
-
   /** A wave goes on to its next state. */
   async wave(
     id: string,
@@ -365,7 +181,7 @@ export class Journal extends JournalReader {
     state: WaveState,
     more: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
   ): Promise<void> {
-    const now = this.#now();
+    const now = this.now();
     const { spec } = await this.record(id);
     const { name = "", tenants = [] } = spec.waves[position] ?? {};
     const { soakUntilMs, health } = more;
@@ -388,15 +204,15 @@ export class Journal extends JournalReader {
       );
       const { done, failed } = (await countsOf(transaction, id)).get(position) ?? NO_COUNTS;
       if (state === "running")
-        await this.#tell(transaction, id, { kind: "wave-started", wave: name, tenants: tenants.length });
+        await this.tell(transaction, id, { kind: "wave-started", wave: name, tenants: tenants.length });
       if (soakUntilMs !== undefined) {
         const until = new Date(soakUntilMs).toISOString();
-        await this.#tell(transaction, id, { kind: "wave-soaking", wave: name, until });
+        await this.tell(transaction, id, { kind: "wave-soaking", wave: name, until });
       }
       if (health !== undefined)
-        await this.#tell(transaction, id, { kind: "wave-health", wave: name, ...health });
+        await this.tell(transaction, id, { kind: "wave-health", wave: name, ...health });
       if (state === "done")
-        await this.#tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
+        await this.tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
     });
   }
 
@@ -412,7 +228,7 @@ export class Journal extends JournalReader {
         id,
         reason,
       ]);
-      await this.#tell(transaction, id, { kind: "waiting", wave: spec.waves[position]?.name ?? "", reason });
+      await this.tell(transaction, id, { kind: "waiting", wave: spec.waves[position]?.name ?? "", reason });
     });
   }
 
@@ -421,9 +237,9 @@ export class Journal extends JournalReader {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = CASE WHEN started_at > $3 THEN started_at ELSE $3 END WHERE id = $1",
-        [id, reason, this.#now()],
+        [id, reason, this.now()],
       );
-      await this.#tell(transaction, id, { kind: "stopped", reason });
+      await this.tell(transaction, id, { kind: "stopped", reason });
     });
   }
 
@@ -441,14 +257,6 @@ export class Journal extends JournalReader {
     );
   }
 
-  /** Resets what was handed out and nobody has begun. */
-  async takeBack(id: string): Promise<void> {
-    await this.database.query(
-      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
-      [id],
-    );
-  }
-
   /** Asks whoever is at the rollout to begin nothing more. */
   async requestStop(id: string): Promise<void> {
     await this.database.query("UPDATE rollouts SET stop_requested = 1 WHERE id = $1", [id]);
@@ -458,7 +266,7 @@ export class Journal extends JournalReader {
   async interrupted(id: string, reason: string, untilMs?: number): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET reason = $2 WHERE id = $1", [id, reason]);
-      await this.#tell(transaction, id, {
+      await this.tell(transaction, id, {
         kind: "interrupted",
         reason,
         ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
@@ -471,10 +279,10 @@ export class Journal extends JournalReader {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
         "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = CASE WHEN started_at > $2 THEN started_at ELSE $2 END WHERE id = $1",
-        [id, this.#now()],
+        [id, this.now()],
       );
       const { done, unchanged, failed, skipped } = sum((await countsOf(transaction, id)).values());
-      await this.#tell(transaction, id, {
+      await this.tell(transaction, id, {
         kind: "finished",
         ...{ done, unchanged, failed },
         ...(skipped === 0 ? {} : { skipped }),
@@ -490,13 +298,9 @@ export class Journal extends JournalReader {
   ): Promise<void> {
     await transaction.query(
       "UPDATE rollouts SET state = $4, reason = $2, finished_at = COALESCE(finished_at, CASE WHEN started_at > $3 THEN started_at ELSE $3 END) WHERE id = $1",
-      [id, reason, this.#now(), state],
+      [id, reason, this.now(), state],
     );
-    await this.#tell(transaction, id, { kind: "stopped", reason });
-  }
-
-  async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
-    await tell(transaction, id, happening, this.#now());
+    await this.tell(transaction, id, { kind: "stopped", reason });
   }
 }
 
@@ -527,41 +331,6 @@ async function updateTargets(
 
 function noWave(name: string): never {
   throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
-}
-
-async function retryFailed(transaction: Queryable, id: string): Promise<void> {
-  const retried = await transaction.query(
-    `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
-     WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
-    [id],
-  );
-  // What has to be looked at is looked at again once they are through.
-  for (const wave of new Set(retried.map((row) => Number(row["wave"])))) {
-    await transaction.query(
-      `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
-       WHERE rollout = $1 AND position = $2 AND state <> 'pending'`,
-      [id, wave],
-    );
-  }
-  // A wave of which nothing is tried again keeps what was found, and what a person said, unless it was not well.
-  for (const { position, health } of await waveHealth(transaction, id)) {
-    if (health?.isWell !== false) continue;
-    await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [
-      id,
-      position,
-    ]);
-  }
-}
-
-async function waveHealth(
-  database: Queryable,
-  id: string,
-): Promise<readonly { readonly position: number; readonly health: WaveView["health"] }[]> {
-  const rows = await database.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
-  return rows.map(({ position, health }) => ({
-    position: Number(position),
-    health: health == null ? undefined : parsed(health),
-  }));
 }
 
 /** The highest sequence number in the journal; 0 where no rollout was started. */

@@ -1,0 +1,38 @@
+import type { WaveView } from "../next-step";
+import type { Queryable } from "./database";
+import { parsed } from "./stored-values";
+
+export async function retryFailed(transaction: Queryable, id: string): Promise<void> {
+  const retried = await transaction.query(
+    `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
+     WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
+    [id],
+  );
+  // What has to be looked at is looked at again once they are through.
+  for (const wave of new Set(retried.map((row) => Number(row["wave"])))) {
+    await transaction.query(
+      `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
+       WHERE rollout = $1 AND position = $2 AND state <> 'pending'`,
+      [id, wave],
+    );
+  }
+  // A wave of which nothing is tried again keeps what was found, and what a person said, unless it was not well.
+  for (const { position, health } of await waveHealth(transaction, id)) {
+    if (health?.isWell !== false) continue;
+    await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [
+      id,
+      position,
+    ]);
+  }
+}
+
+async function waveHealth(
+  database: Queryable,
+  id: string,
+): Promise<readonly { readonly position: number; readonly health: WaveView["health"] }[]> {
+  const rows = await database.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
+  return rows.map(({ position, health }) => ({
+    position: Number(position),
+    health: health == null ? undefined : parsed(health),
+  }));
+}

@@ -1,0 +1,208 @@
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import type { Job, Lane } from "../lanes/lane";
+import type { RolloutHappening } from "../report/rollout-event";
+import type { TenantError } from "../report/rollout-report";
+import type { RememberedIdentities } from "../targets/same-tenant";
+import type { Target } from "../targets/target";
+import type { Database, Queryable } from "./database";
+import { JournalReader, recordOf } from "./journal-reader";
+import type { ClaimedTenant, TenantSummary } from "./rollout-record";
+import { placesIn, roomAt } from "./rollout-view";
+import { skipIfStanding } from "./skips";
+import { json, parsed, unpacked } from "./stored-values";
+import { tell } from "./tell";
+
+/** What becomes of the jobs of a rollout's tenants: handed out, begun, finished, taken back. */
+export abstract class JobJournal extends JournalReader {
+  protected readonly now: () => number;
+
+  /** @param now milliseconds since 1970. */
+  protected constructor(database: Database, now: () => number) {
+    super(database);
+    this.now = now;
+  }
+
+  /** Resets what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
+  async reclaim(id: string): Promise<void> {
+    await this.database.query(
+      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
+      [id],
+    );
+  }
+
+  /**
+   * Marks tenants as released and hands their jobs out; fewer where places were taken meanwhile, by other rollouts or by
+   * another coordinator of this one, and none once a person asked to begin nothing more.
+   */
+  async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
+    const record = await this.record(id);
+    await this.database.transaction(async (transaction) => {
+      // One after the other over all rollouts, so that no two take the same place at a service.
+      if (transaction.dialect === "postgres") {
+        await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
+      }
+      const room = new Map(await roomAt(transaction, record.spec));
+      const places = await placesIn(transaction, record, wave);
+      const jobs: Job[] = [];
+      for (const name of names) {
+        if (jobs.length >= places) break;
+        const [row] = await transaction.query(
+          "SELECT address, round FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND state = 'pending'",
+          [id, name],
+        );
+        if (row === undefined) continue;
+        const address = String(row["address"]);
+        const left = room.get(address);
+        if (left !== undefined && left <= 0) continue;
+        if (left !== undefined) room.set(address, left - 1);
+        await transaction.query(
+          "UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2",
+          [id, name],
+        );
+        jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
+      }
+      await lane.handOut(transaction, jobs);
+    });
+    lane.start();
+  }
+
+  /** Hands out anew what was handed out and is not through; of what somebody has, nothing is changed. */
+  async handOutOpen(id: string, lane: Lane): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      const rows = await transaction.query(
+        "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
+        [id],
+      );
+      const jobs = rows.map((row) => ({
+        rollout: id,
+        wave: Number(row["wave"]),
+        tenant: String(row["name"]),
+        round: Number(row["round"]),
+      }));
+      await lane.handOut(transaction, jobs);
+    });
+    lane.start();
+  }
+
+  /**
+   * Begins a tenant.
+   *
+   * @param worker who does: `host:pid`.
+   * @returns undefined when there is nothing to do: the tenant is through, or was tried again since.
+   */
+  async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
+    const now = this.now();
+    return await this.database.transaction(async (transaction) => {
+      const [before] = await transaction.query(
+        "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+        [job.rollout, job.tenant],
+      );
+      // It was under way when somebody said to go on without it, and who was at it is gone.
+      if (before?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
+      const [row] = await transaction.query(
+        `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
+         WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
+         RETURNING target, attempt, plan, digest, summary`,
+        [job.rollout, job.tenant, job.round, worker, now],
+      );
+      if (row === undefined) return undefined;
+      const { spec, seq = 0 } = await recordOf(transaction, job.rollout);
+      const attempt = Number(row["attempt"]);
+      const wave = spec.waves[job.wave]?.name ?? "";
+      await this.tell(transaction, job.rollout, {
+        kind: "tenant-started",
+        wave,
+        tenant: job.tenant,
+        attempt,
+        worker,
+      });
+      const wasRunning = before?.["state"] === "running";
+      return {
+        job,
+        spec,
+        target: parsed<Target>(row["target"]),
+        seq,
+        attempt,
+        takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
+        plan: unpacked(row["plan"]).toString("utf8"),
+        digest: String(row["digest"]),
+        summary: parsed<TenantSummary>(row["summary"]),
+      };
+    });
+  }
+
+  /**
+   * Writes how it went with a tenant.
+   *
+   * @returns false when somebody else has taken it over: then this result counts for nothing.
+   */
+  async finish({ job, attempt, spec }: ClaimedTenant, error: TenantError | undefined): Promise<boolean> {
+    const now = this.now();
+    const state = error === undefined ? "done" : "failed";
+    return await this.database.transaction(async (transaction) => {
+      const [row] = await transaction.query(
+        `UPDATE rollout_tenants SET state = $4, error = $5, finished_at = $6
+         WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running' RETURNING started_at`,
+        [job.rollout, job.tenant, attempt, state, json(error), now],
+      );
+      if (row === undefined) return false;
+      await this.tell(transaction, job.rollout, {
+        kind: "tenant-finished",
+        wave: spec.waves[job.wave]?.name ?? "",
+        tenant: job.tenant,
+        state,
+        durationMs: now - Number(row["started_at"]),
+        ...(error === undefined ? {} : { error }),
+      });
+      if (error !== undefined) await skipIfStanding(transaction, job, now);
+      return true;
+    });
+  }
+
+  /** Replaces what identifies a tenant that is under way. Where somebody else has taken it over, nothing is written. */
+  async identify({ job, attempt, summary }: ClaimedTenant, identity: TenantIdentity): Promise<void> {
+    await this.database.query(
+      `UPDATE rollout_tenants SET summary = $4
+       WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'`,
+      [job.rollout, job.tenant, attempt, json({ ...summary, identity })],
+    );
+  }
+
+  /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
+  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<RememberedIdentities> {
+    const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
+    if (hashes.length === 0) return new Map();
+    const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
+    const rows = await this.database.query(
+      `SELECT target, summary FROM rollout_tenants WHERE rollout = $1 AND name <> $2 AND (${isLike})`,
+      [job.rollout, job.tenant, ...hashes.map((hash) => `%${hash}%`)],
+    );
+    return new Map(
+      rows.flatMap((row) => {
+        const other = parsed<TenantSummary>(row["summary"]).identity;
+        if (other === undefined) return [];
+        return [[parsed<Target>(row["target"]), { identity: other, rollout: job.rollout }] as const];
+      }),
+    );
+  }
+
+  /** Writes a word about a tenant that is under way. */
+  async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
+    const wave = spec.waves[job.wave]?.name ?? "";
+    await this.database.transaction(async (transaction) => {
+      await this.tell(transaction, job.rollout, { kind: "tenant-note", wave, tenant: job.tenant, message });
+    });
+  }
+
+  /** Resets what was handed out and nobody has begun. */
+  async takeBack(id: string): Promise<void> {
+    await this.database.query(
+      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
+      [id],
+    );
+  }
+
+  protected async tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
+    await tell(transaction, id, happening, this.now());
+  }
+}
