@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
+import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { SkippedIn, Skipping } from "../rollout/journal/skips";
 import type { Rollouts } from "../rollout/rollouts";
 import type { SkipRequest } from "../rollout/skipping/skip";
@@ -190,4 +191,19 @@ async function unskip(rollouts: Rollouts, request: SkipRequest): Promise<ExitCod
 
 function say(line: string): void {
   console.log(harmless(line));
+}
+
+/** Who is skipped now, whatever a rollout that was planned before says of it. */
+export async function tellSkipped(
+  rollouts: Rollouts,
+  whose: WhoseRollouts,
+  what: string,
+  told: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const { standingSkips } = await import("../rollout/journal/skips.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const standing = [...(await standingSkips(rollouts.journal.database, whose)).values()];
+  const skips = standing.filter(({ name }) => !told.has(name));
+  for (const one of skips.slice(0, 20)) console.error(harmless(`${what}: ${skipText(one)}.`));
+  if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }
