@@ -14,18 +14,12 @@ import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { HealthCheck } from "../wave";
 import { doesMatch, lostWith } from "./assign-waves";
+import { nameRefusal } from "./name-schema";
 import { named } from "./placeholders";
 import type { KeySource, ServiceLimit, Target, Targets, WaveRule } from "./target";
 import { TargetsFileError } from "./targets-file-error";
-import {
-  INCLUDED_FILE,
-  nameRefusal,
-  type RawTenant,
-  type RawWave,
-  TARGETS_FILE,
-  type TargetsFile,
-  THREAT_LIMIT,
-} from "./targets-schema";
+import { INCLUDED_FILE, type RawTenant, TARGETS_FILE, type TargetsFile } from "./targets-schema";
+import { type RawWave, THREAT_LIMIT } from "./wave-schema";
 
 /**
  * Reads the file of a rollout's tenants and waves, with all that it includes. Neither a key nor a settings file is read:

@@ -8,10 +8,10 @@ import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { assignWaves, UnassignedTargetsError } from "../targets/assign-waves";
 import { addTenant, type WrittenTenant } from "../targets/edit-targets";
+import { nameRefusal } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import type { Target, Targets } from "../targets/target";
 import { TargetsFileError } from "../targets/targets-file-error";
-import { nameRefusal } from "../targets/targets-schema";
 
 /** A tenant that is to be in a targets file. */
 export interface AskedTenant {

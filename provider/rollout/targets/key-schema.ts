@@ -1,0 +1,78 @@
+import { z } from "zod";
+import type { Finding } from "../../files/finding";
+import { command, hidden } from "./value-schemas";
+
+// Nothing that stands here is ever shown, for it may be a key in the wrong place.
+
+const SOURCES =
+  "write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
+
+export const key = z
+  .strictObject(
+    {
+      environment: hidden("the name of an environment variable")
+        .regex(
+          // With the placeholders, of which what comes is checked once more.
+          /^(?:[A-Za-z_]|\{(?:name|NAME)\})(?:[A-Za-z0-9_]|\{(?:name|NAME)\})*$/,
+          "is no name of an environment variable (what stands there is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
+        )
+        .describe("The name of the environment variable that holds the key."),
+      file: hidden("the path of a file")
+        .min(1, "is empty; write the path of a file")
+        .describe("The file that holds the key, relative to this one or absolute, such as a mounted secret."),
+      command: command("a program and its arguments, as [vault, read, -field=key, secret/acme]").describe(
+        "A program and its arguments, which prints the key. It is run without a shell, in the working folder.",
+      ),
+    },
+    {
+      error: ({ code, input }) =>
+        code === "unrecognized_keys"
+          ? undefined
+          : input === null || input === undefined
+            ? `is empty; ${SOURCES}`
+            : KEY_IN_THE_CLEAR,
+    },
+  )
+  .partial()
+  .check((context) => {
+    const count = Object.keys(context.value).length;
+    if (context.issues.length > 0 || count === 1) return;
+    const message = count === 0 ? `is empty; ${SOURCES}` : "has more than one source; keep one";
+    context.issues.push({ code: "custom", message, input: context.value });
+  })
+  .meta({ minProperties: 1, maxProperties: 1 })
+  .describe("Where the tenant's API key comes from; never the key itself.");
+
+/** What is told of a key that somebody wrote into the file. */
+const KEY_IN_THE_CLEAR = `must say where the key comes from, and never hold the key itself; ${SOURCES}. If a key stood here, it was seen: have the service issue another`;
+
+/** What is told of keys: nothing that stands there is repeated. */
+export function keyFinding(
+  issue: z.core.$ZodIssue,
+  unknownKey: string | undefined,
+): Pick<Finding, "code" | "message"> | undefined {
+  const [section, ...rest] = issue.path;
+  const field = section === "tenants" ? rest.slice(1) : rest;
+  if (!/^(?:undefined|defaults|tenants)$/.test(String(section))) return undefined;
+  if (field.length === 0) {
+    return unknownKey !== undefined && isForKey(unknownKey)
+      ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
+      : undefined;
+  }
+  if (field[0] !== "key") return undefined;
+  const isSource = issue.code !== "unrecognized_keys" && field.length > 1;
+  if (isSource) return { code: "invalid-value", message: `${String(field[1])} ${issue.message}` };
+  if (unknownKey !== undefined && /^(?:env|variable|path|cmd)$/i.test(unknownKey)) {
+    return { code: "unknown-key", message: `has a key that is none here; ${SOURCES}` };
+  }
+  const isText = issue.code === "invalid_type" && issue.message === KEY_IN_THE_CLEAR;
+  return unknownKey !== undefined || isText
+    ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
+    : { code: "invalid-value", message: `key ${issue.message}` };
+}
+
+/** Whether what is written as a key of a mapping is a word for an API key, or such a word with what may be the key itself. */
+function isForKey(written: string): boolean {
+  if (/^(?:x[-_]?)?(?:api[-_]?key|secret|token|password)/i.test(written)) return true;
+  return /key|secret|token|password/i.test(written) && !/^[A-Za-z_-]+$/.test(written);
+}

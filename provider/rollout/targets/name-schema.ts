@@ -1,0 +1,30 @@
+import { quote } from "../../settings/text";
+import { text } from "./value-schemas";
+
+const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
+
+/** Names that are none to Pulumi's file backend, or to JavaScript. */
+const NO_NAMES = new Set([".", "..", "__proto__"]);
+
+/** Why a text can't name a tenant, a stack or a wave; undefined when it can. */
+export function nameRefusal(text: string): string | undefined {
+  if (NO_NAMES.has(text)) return "is no name; take another";
+  if (NAME.test(text)) return undefined;
+  return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
+}
+
+/** The same of a stack, whose name Pulumi also takes with its organization and project. */
+export function stackRefusal(text: string): string | undefined {
+  if (!/^[\w.-]+(\/[\w.-]+){1,2}$/.test(text)) return nameRefusal(text);
+  return "has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started";
+}
+
+export const name = (what: string, refusal = nameRefusal) =>
+  text("a name")
+    .regex(NAME, { error: ({ input }) => `${quote(input)} ${refusal(String(input))}` })
+    .refine((one) => !NO_NAMES.has(one), { error: ({ input }) => `${quote(input)} is no name; take another` })
+    .describe(what);
+
+export const tenantName = text("a name")
+  .regex(NAME, { error: ({ input }) => nameRefusal(String(input)) ?? "" })
+  .refine((one) => !NO_NAMES.has(one), "is no name; take another");

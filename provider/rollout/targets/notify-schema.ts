@@ -1,0 +1,35 @@
+import { z } from "zod";
+import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "./notify";
+import { flag, mapping, missingOr } from "./value-schemas";
+
+const hearing = z.strictObject(
+  {
+    events: z
+      .array(
+        z.enum(NOTICE_KINDS, { error: ({ input }) => missingOr(input, `one of ${NOTICE_KINDS.join(", ")}`) }),
+        { error: ({ input }) => missingOr(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
+      )
+      .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
+      .describe("What it is told of. Everything, when left out.")
+      .optional(),
+    changes: flag
+      .describe("Whether it is told what changes, and not just how much. false when left out.")
+      .optional(),
+  },
+  mapping(
+    "what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone",
+  ),
+);
+
+export const notify = z
+  .strictObject(
+    { webhook: hearing, slack: hearing, teams: hearing, mail: hearing } satisfies Record<
+      ReceiverName,
+      unknown
+    >,
+    mapping(`who is told: ${RECEIVERS.join(", ")}`),
+  )
+  .partial()
+  .describe(
+    "Who is told of what becomes of rollouts and of drift, and of what of it. Where to send comes from the environment alone.",
+  );
