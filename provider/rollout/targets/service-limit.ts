@@ -1,4 +1,10 @@
+import { checkBaseUrl } from "../../client/address";
+import { hasErrors, lineText, type Place } from "../../files/finding";
+import { quote } from "../../settings/text";
 import type { ServiceLimit, Target } from "./target";
+import type { TargetsFindings } from "./targets-findings";
+import type { TargetsPart } from "./targets-source";
+import type { PlacedTarget } from "./tenant-targets";
 
 /** The limit of a tenant's service address. */
 export function limitOf(
@@ -6,4 +12,47 @@ export function limitOf(
   { baseUrl }: Target,
 ): ServiceLimit | undefined {
   return services.find(([address]) => address === baseUrl)?.[1];
+}
+
+/** The limits of service addresses, by address. */
+export function servicesOf(
+  { source, content }: TargetsPart,
+  targets: readonly PlacedTarget[],
+  findings: TargetsFindings,
+): ReadonlyMap<string, ServiceLimit> {
+  const services = new Map<string, ServiceLimit>();
+  const places = new Map<string, Place>();
+  const addresses = new Set(targets.map(({ target }) => target.baseUrl));
+  for (const [written, limit] of Object.entries(content.services ?? {})) {
+    const place = source.placeOfKey(["services", written]);
+    const address = serviceAddress(written, place, findings);
+    if (address === undefined) continue;
+    const before = places.get(address);
+    if (before !== undefined) {
+      const message = `the service ${quote(address)} is written twice, here and at ${lineText(before)}; keep one of the two`;
+      findings.addError("service-twice", message, place);
+      continue;
+    }
+    places.set(address, place);
+    services.set(address, limit);
+    if (addresses.has(address) || hasErrors(findings.list)) continue;
+    const some = [...addresses].slice(0, 3).map((one) => quote(one));
+    findings.list.push({
+      code: "service-unused",
+      level: "warning",
+      message: `no tenant has the address ${quote(address)}, so its limits hold for none; there ${addresses.size === 1 ? "is" : "are"} ${some.join(", ")}${addresses.size > 3 ? ", …" : ""}`,
+      place,
+    });
+  }
+  return services;
+}
+
+function serviceAddress(written: string, place: Place, findings: TargetsFindings): string | undefined {
+  try {
+    // No key is sent on account of what is written here.
+    return checkBaseUrl(written, true);
+  } catch (error) {
+    findings.addError("address", error instanceof Error ? error.message : String(error), place);
+    return undefined;
+  }
 }

@@ -1,0 +1,46 @@
+import { resolve } from "node:path";
+import { lineText } from "../../files/finding";
+import { quote } from "../../settings/text";
+import type { KeySource } from "./target";
+import type { TargetsFindings } from "./targets-findings";
+import type { PlacedTarget } from "./tenant-targets";
+
+/** Reports what two tenants can't have alike. */
+export function reportDuplicates(targets: readonly PlacedTarget[], findings: TargetsFindings): void {
+  const names = new Map<string, PlacedTarget>();
+  const stacks = new Map<string, PlacedTarget>();
+  const keys = new Map<string, PlacedTarget>();
+  for (const placed of targets) {
+    const { target, stackPlace, keyPlace } = placed;
+    // On many disks, files that differ only in case are one: settings, and the state of stacks.
+    const before = names.get(target.name.toLowerCase());
+    if (before !== undefined) {
+      const { name, place } = before.target;
+      const message =
+        name === target.name
+          ? `the tenant ${quote(name)} is declared twice, here and at ${lineText(place)}; keep one of the two`
+          : `the tenant ${quote(target.name)} differs only in case from ${quote(name)}, at ${lineText(place)}; give one another name`;
+      findings.addError("tenant-twice", message, target.place);
+      continue;
+    }
+    names.set(target.name.toLowerCase(), placed);
+    const sharesStack = stacks.get(target.stack);
+    if (sharesStack === undefined) stacks.set(target.stack, placed);
+    else {
+      const message = `${quote(target.name)} has the stack ${quote(target.stack)}, which ${quote(sharesStack.target.name)} has too, at ${lineText(sharesStack.stackPlace)}; what one declares, the other would remove. Give each a stack of its own`;
+      findings.addError("stack-twice", message, stackPlace);
+    }
+    const identity = `${target.baseUrl} ${keyIdentity(target.key)}`;
+    const sharesKey = keys.get(identity);
+    if (sharesKey === undefined) keys.set(identity, placed);
+    else {
+      const message = `${quote(target.name)} has the address and the key of ${quote(sharesKey.target.name)}, at ${lineText(sharesKey.keyPlace)}, so both are one tenant of the service; keep one of the two, or give it its own key`;
+      findings.addError("key-twice", message, keyPlace);
+    }
+  }
+}
+
+function keyIdentity(key: KeySource): string {
+  if (key.from === "file") return JSON.stringify([key.from, resolve(key.path)]);
+  return JSON.stringify([key.from, key.from === "environment" ? key.variable : key.command]);
+}

@@ -1,0 +1,34 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { parse } from "yaml";
+import { readPlainFile } from "../../machine/plain-file";
+import { quote } from "../../settings/text";
+import { nameRefusal } from "./name-schema";
+import type { TargetsFindings } from "./targets-findings";
+import type { TargetsPart } from "./targets-source";
+
+const DEFAULT_PROJECT = "email-security";
+
+/** The Pulumi project of all stacks: as the file says, or as the project beside it is called. */
+export function projectOf({ source, content }: TargetsPart, findings: TargetsFindings): string {
+  if (content.project !== undefined) return content.project;
+  const folder = dirname(source.file);
+  const file = ["Pulumi.yaml", "Pulumi.yml"].map((one) => join(folder, one)).find((one) => existsSync(one));
+  if (file === undefined) return DEFAULT_PROJECT;
+  const name = projectName(file);
+  if (name !== undefined) return name;
+  const message = `has no name that a Pulumi project can have, and is asked for it as ${quote(source.file)} has no \`project\`; write it in one of the two`;
+  findings.addError("project", message, { file, line: 1, column: 1 });
+  return DEFAULT_PROJECT;
+}
+
+/** Undefined when it has none that could be used. */
+function projectName(file: string): string | undefined {
+  try {
+    const content: unknown = parse(readPlainFile(file).toString("utf8"));
+    const { name } = content as { readonly name?: unknown };
+    return typeof name === "string" && nameRefusal(name) === undefined ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,97 @@
+import { hasErrors, lineText, type Place } from "../../files/finding";
+import { meantOrKnown } from "../../settings/nearest-name";
+import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { HealthCheck } from "../wave";
+import { doesMatch, lostWith } from "./assign-waves";
+import type { Target, WaveRule } from "./target";
+import type { TargetsFindings } from "./targets-findings";
+import type { TargetsPart } from "./targets-source";
+import { type RawWave, THREAT_LIMIT } from "./wave-schema";
+
+/** The waves of a targets file; one of all tenants where it has none. */
+export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindings): WaveRule[] {
+  const { waves } = content;
+  if (waves === undefined) return [{ ...waveRule({ name: "all" }), place: source.placeOf([]) }];
+  const places = new Map<string, Place>();
+  return waves.map((raw, index) => {
+    const place = source.placeOf(["waves", index, "name"]);
+    const before = places.get(raw.name);
+    if (before === undefined) places.set(raw.name, place);
+    else {
+      const message = `the wave ${quote(raw.name)} is declared twice, here and at ${lineText(before)}; give one another name`;
+      findings.addError("wave-twice", message, place);
+    }
+    return { ...waveRule(raw), place };
+  });
+}
+
+/** Reports a rule that no tenant can match where it asks for a look at what was done: a slip in a label would drop that. */
+export function reportLostWaves(
+  waves: readonly WaveRule[],
+  targets: readonly Target[],
+  findings: TargetsFindings,
+): void {
+  if (hasErrors(findings.list)) return;
+  for (const { name, match = {}, place, ...rule } of waves) {
+    const lost = lostWith(rule);
+    if (lost === undefined || targets.some(({ labels }) => doesMatch(match, labels))) continue;
+    const all = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
+    const message = `no tenant matches the wave ${quote(name)} (${quote(all.join(", "))}), so it would be left out, and with it ${lost}; mend its \`match\` or the labels, or take the wave away: ${whyNone(match, targets)}`;
+    findings.addError("wave-empty", message, place);
+  }
+}
+
+/** Why a rule matches nobody: a name that no tenant has, the one that it may be meant for, or values that never come together. */
+function whyNone(match: NonNullable<WaveRule["match"]>, targets: readonly Target[]): string {
+  for (const [label, values] of Object.entries(match)) {
+    const held = new Set(
+      targets.flatMap(({ labels }) => (Object.hasOwn(labels, label) ? (labels[label] ?? []) : [])),
+    );
+    if (held.size === 0) {
+      const known = [...new Set(targets.flatMap(({ labels }) => Object.keys(labels)))].sort();
+      return `no tenant has a label ${quote(label)}, ${meantOrKnown(label, known)}`;
+    }
+    if (values.some((value) => held.has(value))) continue;
+    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${meantOrKnown(values[0] ?? "", [...held].sort())}`;
+  }
+  return "none has all of these labels";
+}
+
+function waveRule(raw: RawWave): Omit<WaveRule, "place"> {
+  const {
+    name,
+    match,
+    take,
+    maxConcurrent = 1,
+    failureTolerance = { count: 0 },
+    soak = 0,
+    gate = false,
+  } = raw;
+  return withoutUndefined({
+    name,
+    match:
+      match === undefined
+        ? undefined
+        : Object.fromEntries(
+            Object.entries(match).map(([label, values]) => [label, [values].flat()] as const),
+          ),
+    take,
+    maxConcurrent,
+    failureTolerance,
+    soakMs: soak,
+    gate,
+    health: healthCheck(raw),
+    closed: raw.not,
+  });
+}
+
+function healthCheck({ health }: RawWave): HealthCheck | undefined {
+  if (health === undefined) return undefined;
+  const { command, timeout = 300_000, threats } = health;
+  return withoutUndefined({
+    command,
+    timeoutMs: timeout,
+    threats: threats === undefined ? undefined : { ...THREAT_LIMIT, ...withoutUndefined(threats) },
+  });
+}
