@@ -2,20 +2,11 @@ import { readFileSync } from "node:fs";
 import { pathInRepository, repositoryOfFile } from "../../files/repository";
 import { printable } from "../../settings/text";
 import { GitError, GitReader } from "../git";
-import { remotePlace } from "../remote-place";
 import { type Change, changesBetween } from "./changes-between";
-import {
-  type CommitFiles,
-  CommitGraph,
-  commitsOfSettings,
-  committedBy,
-  mergedFiles,
-  textsOf,
-  trailersOf,
-} from "./commits";
-import { ElementFinder } from "./elements";
-import { includeEvents, type Version } from "./include-changes";
-import { requestsIn } from "./request";
+import { type Committed, eventsOf } from "./commit-events";
+import { type CommitFiles, CommitGraph, commitsOfSettings, mergedFiles } from "./commits";
+import { FileVersions } from "./file-versions";
+import { includeEvents } from "./include-changes";
 import type { HistoryEvent, PlacedElement } from "./why-schema";
 
 /** What git tells of a value, the newest first, and what it can't tell. */
@@ -112,17 +103,13 @@ function besides(changes: readonly Change[], included: readonly Change[]): reado
 
 class Reading {
   readonly #git: GitReader;
-  readonly #finder: ElementFinder;
-  readonly #found = new Map<string, Version>();
+  readonly #versions: FileVersions;
   /** The settings file that is asked about, in the repository. */
   #top = "";
-  #bytesLeft: number;
-  #notRead = 0;
 
   constructor(git: GitReader, value: string, mostBytes: number) {
     this.#git = git;
-    this.#finder = new ElementFinder(value);
-    this.#bytesLeft = mostBytes;
+    this.#versions = new FileVersions(git, value, mostBytes);
   }
 
   /** @param files by their path in the repository, as they are called from here. */
@@ -139,8 +126,12 @@ class Reading {
     if (isOfOtherFiles) changes = await this.#changesIn(commits, undefined);
     const graph = await CommitGraph.read(git);
     changes = await this.#withUndone(changes, commits, graph, isOfOtherFiles ? undefined : known);
-    const events = [...uncommitted, ...(await this.#told(changes, graph))];
-    return { events, isOfOtherFiles: isOfOtherFiles && changes.length > 0, missing: await this.#missing() };
+    const events = [...uncommitted, ...(await eventsOf(git, changes, graph))];
+    return {
+      events,
+      isOfOtherFiles: isOfOtherFiles && changes.length > 0,
+      missing: await this.#versions.missing(),
+    };
   }
 
   /**
@@ -156,21 +147,21 @@ class Reading {
     const takeIn = async (paths: readonly string[]): Promise<void> => {
       const past = new Set(paths.filter((path) => !here(path)));
       for (const path of past) known?.add(path);
-      await this.#read(commits.flatMap(({ files }) => files.filter(({ path }) => past.has(path))));
+      await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => past.has(path))));
     };
-    await this.#read(commits.flatMap(({ files }) => files.filter(({ path }) => here(path))));
+    await this.#versions.read(commits.flatMap(({ files }) => files.filter(({ path }) => here(path))));
     const found: Committed[] = [];
     for (const { commit, files } of commits) {
-      let changes = this.#changesOf(files.filter(({ path }) => here(path)));
+      let changes = this.#versions.changesOf(files.filter(({ path }) => here(path)));
       const others = files.filter(({ path }) => !here(path));
       if (changes.some(({ before }) => before === undefined) && others.length > 0) {
-        await this.#read(others);
+        await this.#versions.read(others);
         const from = others.filter((file) =>
-          this.#changesOf([file]).some(({ after }) => after === undefined),
+          this.#versions.changesOf([file]).some(({ after }) => after === undefined),
         );
         if (from.length > 0) {
           await takeIn(from.map(({ path }) => path));
-          changes = this.#changesOf(files.filter(({ path }) => here(path)));
+          changes = this.#versions.changesOf(files.filter(({ path }) => here(path)));
         }
       }
       if (known !== undefined) {
@@ -192,35 +183,20 @@ class Reading {
     const gone: string[] = [];
     for (const { path, before, after } of files) {
       // Of what was not read nothing is told.
-      if ([after, ...before].some((id) => id !== undefined && !this.#found.has(id))) continue;
+      if ([after, ...before].some((id) => id !== undefined && this.#versions.get(id) === undefined)) continue;
       const [now, ...olds] = [after, ...before].map((id) =>
-        id === undefined ? undefined : this.#found.get(id),
+        id === undefined ? undefined : this.#versions.get(id),
       );
       if (olds.some((old) => JSON.stringify(old?.includes) === JSON.stringify(now?.includes))) continue;
       const told = await includeEvents(
         { path, before: olds[0], after: now },
         this.#top,
-        async (side, name) => await this.#at(side === "after" ? commit : `${commit}^1`, name),
+        async (side, name) => await this.#versions.at(side === "after" ? commit : `${commit}^1`, name),
       );
       events.push(...told.events);
       gone.push(...told.gone);
     }
     return { events, gone };
-  }
-
-  /** A file as it stood in a commit. */
-  async #at(commit: string, path: string): Promise<Version | undefined> {
-    for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.#versionOf(content);
-    return undefined;
-  }
-
-  /** A file as it stands in the working tree; of others than those that are included nothing is known. */
-  #here(file: string | undefined): Version | undefined {
-    return file === undefined ? undefined : this.#versionOf(readFileSync(file));
-  }
-
-  #versionOf(content: Buffer): Version {
-    return { elements: this.#finder.in(content), includes: this.#finder.includesIn(content) };
   }
 
   /** With what merges took for nothing: a file as it was before one of the branches had changed it. */
@@ -235,14 +211,14 @@ class Reading {
       new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.path ?? [])));
     if (paths.size === 0) return changes;
     const merged = await mergedFiles(this.#git, graph, paths);
-    await this.#read(merged.map(({ path, before, after }) => ({ path, before: [before], after })));
+    await this.#versions.read(merged.map(({ path, before, after }) => ({ path, before: [before], after })));
     const told = new Set(
       commits.flatMap(({ commit, files }) => files.map(({ path }) => `${commit} ${path}`)),
     );
     const undone: Committed[] = [];
     for (const { commit, parent, path, before, after } of merged) {
       if (told.has(`${commit} ${path}`)) continue;
-      const [old, now] = [this.#elementsOf(before, path), this.#elementsOf(after, path)];
+      const [old, now] = [this.#versions.elementsOf(before, path), this.#versions.elementsOf(after, path)];
       if (JSON.stringify(old) === JSON.stringify(now)) continue;
       // What the branch had never changed is what another one brought.
       const base = await this.#beforeBranch(graph, commit, parent, path);
@@ -266,41 +242,8 @@ class Reading {
     const others = graph.parentsOf(merge).filter((one) => one !== parent);
     const told = await this.#git.text("merge-base", parent, ...others).catch(() => "");
     const [base = ""] = told.split("\n");
-    const version = base === "" ? undefined : await this.#at(base, path);
+    const version = base === "" ? undefined : await this.#versions.at(base, path);
     return (version?.elements ?? []).map((one) => ({ ...one, path }));
-  }
-
-  #changesOf(files: CommitFiles["files"]): readonly Change[] {
-    const before: PlacedElement[] = [];
-    const after: PlacedElement[] = [];
-    for (const file of files) {
-      const [now, ...olds] = [file.after, ...file.before].map((id) => this.#elementsOf(id, file.path));
-      // A merge has it from one of those that it brings together.
-      if (olds.some((old) => JSON.stringify(old) === JSON.stringify(now))) continue;
-      before.push(...(olds[0] ?? []));
-      after.push(...(now ?? []));
-    }
-    return changesBetween(before, after);
-  }
-
-  #elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
-    return id === undefined ? [] : (this.#found.get(id)?.elements ?? []).map((one) => ({ ...one, path }));
-  }
-
-  /** Reads versions, the newest first, as far as there is room for them. */
-  async #read(files: CommitFiles["files"]): Promise<void> {
-    const ids = files.flatMap(({ after, before }) => [after, ...before]).filter((id) => id !== undefined);
-    const wanted = [...new Set(ids)].filter((id) => !this.#found.has(id));
-    let read = 0;
-    if (this.#bytesLeft > 0) {
-      for await (const { id, content } of this.#git.objects(wanted)) {
-        this.#found.set(id, this.#versionOf(content));
-        read += 1;
-        this.#bytesLeft -= content.length;
-        if (this.#bytesLeft <= 0) break;
-      }
-    }
-    this.#notRead += wanted.length - read;
   }
 
   /**
@@ -321,19 +264,21 @@ class Reading {
         return [path, head.split(" ")[2] ?? ""] as const;
       }),
     );
-    await this.#read([...files.keys()].map((path) => ({ path, before: [], after: ids.get(path) })));
+    await this.#versions.read([...files.keys()].map((path) => ({ path, before: [], after: ids.get(path) })));
     const included: Change[] = [];
     for (const [path, file] of files) {
       const id = ids.get(path);
-      const now = this.#versionOf(readFileSync(file));
-      before.push(...this.#elementsOf(id, path));
+      const now = this.#versions.parse(readFileSync(file));
+      before.push(...this.#versions.elementsOf(id, path));
       after.push(...now.elements.map((one) => ({ ...one, path })));
       if (id === undefined) continue;
       const { events, gone } = await includeEvents(
-        { path, before: this.#found.get(id), after: now },
+        { path, before: this.#versions.get(id), after: now },
         this.#top,
         async (side, name) =>
-          side === "before" ? await this.#at("HEAD", name) : this.#here(files.get(name)),
+          side === "before"
+            ? await this.#versions.at("HEAD", name)
+            : this.#versions.inWorkingTree(files.get(name)),
       );
       included.push(...events);
       for (const one of gone) known.add(one);
@@ -345,78 +290,4 @@ class Reading {
       merges: [],
     }));
   }
-
-  async #told(changes: readonly Committed[], graph: CommitGraph): Promise<readonly HistoryEvent[]> {
-    if (changes.length === 0) return [];
-    const git = this.#git;
-    const remote = remotePlace(await this.#remote());
-    const cut = new Set((await this.#shallow()).split("\n"));
-    const mergesOf = new Map(changes.map(({ commit }) => [commit, graph.mergesOf(commit)]));
-    const texts = await textsOf(git, [...mergesOf.keys(), ...[...mergesOf.values()].flat()]);
-    return changes.map(({ commit, ...change }): HistoryEvent => {
-      const own = texts.get(commit);
-      const merges = (mergesOf.get(commit) ?? [])
-        .map((id) => texts.get(id))
-        .filter((one) => one !== undefined);
-      const requests = [own, ...merges].flatMap((text) =>
-        text === undefined ? [] : requestsIn(text.message, remote, text.parents.length > 1),
-      );
-      const confirmed = requests.filter(({ isClaimed }) => isClaimed === undefined);
-      const names = new Set<string>();
-      return {
-        ...change,
-        commit: {
-          ...{ id: commit, author: own?.author ?? "", at: own?.at ?? "", subject: own?.subject ?? "" },
-          ...(own === undefined ? {} : { ...committedBy(own), ...trailersOf(own.message) }),
-        },
-        requests: [...confirmed, ...requests].filter(({ name }) => !names.has(name) && names.add(name)),
-        merges: merges.map((one) => ({ id: one.id, at: one.at, ...committedBy(one) })),
-        ...(cut.has(commit) ? { isCutHere: true as const } : {}),
-      };
-    });
-  }
-
-  /** The address of the repository's remote, as git reads it. */
-  async #remote(): Promise<string> {
-    const told = await this.#git.text("remote").catch(() => "");
-    const names = told.split("\n").filter((name) => name !== "");
-    const name = names.find((one) => one === "origin") ?? names[0];
-    if (name === undefined) return "";
-    return (await this.#git.text("remote", "get-url", "--", name).catch(() => "")).trim();
-  }
-
-  async #shallow(): Promise<string> {
-    const file = (
-      await this.#git.text("rev-parse", "--path-format=absolute", "--git-path", "shallow")
-    ).trimEnd();
-    try {
-      return readFileSync(file, "utf8");
-    } catch {
-      return "";
-    }
-  }
-
-  async #missing(): Promise<readonly string[]> {
-    const missing: string[] = [];
-    if ((await this.#git.text("rev-parse", "--is-shallow-repository")).trim() === "true")
-      missing.push(
-        "This clone is shallow: its history ends before the beginning. `git fetch --unshallow` brings the rest.",
-      );
-    if (this.#notRead > 0 && this.#bytesLeft > 0)
-      missing.push(
-        `${this.#notRead} versions of the files are not in this partial clone, so what they changed is not told. \`git fetch --refetch --no-filter\` brings them.`,
-      );
-    else if (this.#notRead > 0)
-      missing.push(
-        `The history is long: ${this.#notRead} older versions of the files were not read. \`git log -S\` searches them.`,
-      );
-    const { unreadable } = this.#finder;
-    if (unreadable > 0)
-      missing.push(
-        `${unreadable === 1 ? "A version" : `${unreadable} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
-      );
-    return missing;
-  }
 }
-
-type Committed = Change & { readonly commit: string };
