@@ -1,6 +1,6 @@
 /**
  * The one gate: types, lint and format, dead code, the direction of imports, packaging, the documentation
- * of what is public, spelling. Runs all of them, says in a line each how it went, shows the output of those that failed, and exits
+ * of what is public, spelling, the length of files. Runs all of them, says in a line each how it went, shows the output of those that failed, and exits
  * with 1 when there is one.
  *
  *   npm run check [-- --changed]
@@ -8,6 +8,7 @@
  * --changed  only those that the changes since the last commit concern
  */
 import { execFileSync, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,6 +28,21 @@ interface Check {
 const CODE = /\.(?:[cm]?[jt]s|json)$/;
 /** What the compiler found the last time, so that it looks again only at what has changed since, and at who uses that. */
 const TYPES_FOUND = "node_modules/.cache/types.tsbuildinfo";
+
+/** A longer file in `provider/` has more than one thing in it. */
+const MAX_LINES = 400;
+/** Files that are still longer, each with the most lines that it may have: it is to be split, and not to grow. */
+const LONG_FILES: Readonly<Record<string, number>> = {
+  "provider/plan/list-comparison.ts": 443,
+  "provider/resources/lifecycle/allow-deny-list.ts": 486,
+  "provider/resources/lifecycle/entry-writes.ts": 540,
+  "provider/resources/lifecycle/list-lifecycle.ts": 581,
+  "provider/rollout/plan-target.ts": 429,
+  "provider/rollout/rollouts.ts": 850,
+  "provider/settings/list-arguments.ts": 632,
+  "provider/tenant/tenant.ts": 554,
+};
+const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;
 
 // The longest first.
 const checks: Check[] = [
@@ -77,6 +93,11 @@ const checks: Check[] = [
   },
   { name: "lint and format", concerns: /./, run: () => tool("biome", "ci", "--colors=off", ".") },
   { name: "dead code", concerns: CODE, run: () => tool("knip", "--no-progress", "--no-config-hints") },
+  {
+    name: "length of files",
+    concerns: PROVIDER_CODE,
+    run: checkFileLengths,
+  },
 ];
 
 let failures = 0;
@@ -149,6 +170,30 @@ async function checkPackage(source: string): Promise<Outcome> {
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** The code in `provider/`, without what is built: each file's number of lines against the limit, or its own one. */
+async function checkFileLengths(): Promise<Outcome> {
+  const names = execFileSync(
+    "git",
+    ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "provider"],
+    { encoding: "utf8" },
+  );
+  const lengths = new Map(
+    names
+      .split("\0")
+      .filter((file) => PROVIDER_CODE.test(file) && existsSync(file))
+      .map((file) => [file, readFileSync(file, "utf8").split("\n").length - 1] as const),
+  );
+  const tooLong = [...lengths].flatMap(([file, lines]) => {
+    const most = LONG_FILES[file] ?? MAX_LINES;
+    return lines > most ? [`${file} has ${lines} lines; at most ${most} are allowed. Split it.`] : [];
+  });
+  const needless = Object.keys(LONG_FILES)
+    .filter((file) => (lengths.get(file) ?? 0) <= MAX_LINES)
+    .map((file) => `${file} is not longer than ${MAX_LINES} lines. Remove it from LONG_FILES.`);
+  const problems = [...tooLong, ...needless];
+  return { ok: problems.length === 0, output: problems.join("\n") };
 }
 
 /** Runs a command of node_modules/.bin, which npm has put on PATH. */
