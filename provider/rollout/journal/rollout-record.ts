@@ -194,12 +194,3 @@ export interface PackedFiles {
   /** The working folder, relative to the bundle's root: `.`, or `customers`. */
   readonly folder: string;
 }
-
-/** Whose rollouts are meant: stacks of one name in two projects, or in two state backends, are two stacks. */
-export interface WhoseRollouts {
-  readonly project: string;
-  /** As `stateBackend` fingerprints it. Default: of any. */
-  readonly backend?: string;
-  /** The stacks that are asked about, where it is not all: then those of others may be left out of the answer. */
-  readonly stacks?: readonly string[];
-}
