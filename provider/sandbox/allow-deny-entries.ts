@@ -1,6 +1,6 @@
 import { z } from "zod";
+import type { SandboxBehaviour } from "./behaviour";
 import { canonicalValue, entryTypes } from "./canonical";
-import type { SandboxBehaviour } from "./options";
 import {
   body,
   envelope,

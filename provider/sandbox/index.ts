@@ -23,9 +23,9 @@ import { lookBack } from "./store/timeline";
 import { threatRoutes } from "./threats";
 import { vipEmployeeRoutes } from "./vip-employees";
 
+export type { SandboxBehaviour } from "./behaviour";
 export { SandboxError, type SandboxErrorCode } from "./errors";
 export type {
-  SandboxBehaviour,
   SandboxHooks,
   SandboxOptions,
   ServiceRequest,

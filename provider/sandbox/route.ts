@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Refusal } from "./errors";
+import type { Page } from "./page";
 import type { Caller } from "./store/tenants";
 
 /** One endpoint of the reference: what it takes and answers, as schemas, and what it does. */
@@ -78,11 +79,6 @@ export const settingsPage = {
   page: pageNumber,
   page_size: positiveInteger(200).default(50).describe("maximum 200"),
 };
-
-export interface Page<Item> {
-  items: Item[];
-  total: number;
-}
 
 /** Where a page starts; past any table's end stays past it, and a number that SQLite can hold. */
 export function window(query: { page: number; page_size: number }): { limit: number; offset: number } {

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import type { SandboxBehaviour } from "./behaviour";
 import { canonicalMailbox } from "./canonical";
 import { Refusal } from "./errors";
-import type { SandboxBehaviour } from "./options";
 import {
   body,
   envelope,

@@ -1,4 +1,3 @@
-import { ADDRESSES_TABLE } from "../permits/address-limiter";
 import type { Database, Queryable } from "./database";
 
 /** The version of the tables; a journal of a later one is refused. */
@@ -9,6 +8,16 @@ export const SKIPS_VERSION = 2;
 
 /** The first version in which rollouts have sequence numbers. */
 export const SEQUENCE_VERSION = 3;
+
+/**
+ * The table of what all processes know of service addresses: when the next permit that nobody has reserved is due, and until
+ * when the service wants to be left alone. In milliseconds since 1970 by the database's clock, or in SQLite by this machine's.
+ */
+export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
+  address TEXT PRIMARY KEY,
+  next_at DOUBLE PRECISION NOT NULL,
+  paused_until DOUBLE PRECISION NOT NULL
+)`;
 
 /** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
 const tables = (bytes: string): readonly string[] => [

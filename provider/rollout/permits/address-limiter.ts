@@ -17,18 +17,8 @@ const MAX_WAIT_MS = 120_000;
 /** No pause is kept for longer than this, in milliseconds, whatever the service says: it outlives the rollout. */
 const MAX_PAUSE_MS = 3_600_000;
 
-/**
- * The table of what all processes know of service addresses: when the next permit that nobody has reserved is due, and until
- * when the service wants to be left alone. In milliseconds since 1970 by the database's clock, or in SQLite by this machine's.
- */
-export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
-  address TEXT PRIMARY KEY,
-  next_at DOUBLE PRECISION NOT NULL,
-  paused_until DOUBLE PRECISION NOT NULL
-)`;
-
 export interface AddressLimiterOptions {
-  /** Shared by all processes; it has the {@link ADDRESSES_TABLE}. */
+  /** Shared by all processes; it has the table `rollout_addresses`. */
   readonly database: Pick<Database, "dialect" | "query">;
   /** By address; those not named have no rate, and share pauses only. */
   readonly limits: ReadonlyMap<string, Pick<ServiceLimit, "requestsPerSecond">>;

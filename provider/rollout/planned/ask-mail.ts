@@ -3,8 +3,8 @@ import { reportOf } from "../../plan/render/report";
 import { isOfAnother, otherTenantGuards } from "../../plan/withheld";
 import { eachAtOnce } from "../../settings/at-once";
 import type { Journal } from "../journal/journal";
+import { type ChangeMail, changeKey } from "./change-mail";
 import { mailSample, mailWeight } from "./mail-sample";
-import { type ChangeMail, changeKey } from "./whole-plan";
 
 /** What the mail of tenants says of what changes there. */
 export interface MailAsked {

@@ -5,6 +5,7 @@ import { given, join, number, say, type Words } from "../../plan/render/words";
 import { isOfAnother } from "../../plan/withheld";
 import { isDangerous } from "../../settings/danger";
 import { rankChange } from "../report/change-danger";
+import { type ChangeMail, changeKey } from "./change-mail";
 import { TenantGroups } from "./tenant-groups";
 
 /** The plans of all tenants as one: a change that many get is told once, with who gets it. */
@@ -21,12 +22,6 @@ export interface AlikeTenants {
   readonly tenants: readonly string[];
   /** Of what they get, what not all get to whom something changes; what the fewest get, first. */
   readonly differing: readonly Card[];
-}
-
-/** What a tenant's mail says of a change. */
-export interface ChangeMail {
-  readonly alarm: Alarm;
-  readonly facts: readonly Fact[];
 }
 
 /** So many different changes are told; of their tenants and of what each says of one, so many in all. */
@@ -132,12 +127,6 @@ export class WholePlanMaker {
       }))
       .sort((one, other) => other.tenants.length - one.tenants.length);
   }
-}
-
-/** What makes changes of two tenants the same one. */
-export function changeKey({ change, list }: Pick<Card, "change" | "list">): string {
-  const { sign, kind, key, verdictScope = "" } = change;
-  return JSON.stringify([sign, kind, list, key, verdictScope]);
 }
 
 interface Gathered {

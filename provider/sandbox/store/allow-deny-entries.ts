@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../errors";
-import type { Page } from "../route";
+import type { Page } from "../page";
 import type { AllowDenyEntryRow } from "../schemas";
 import type { AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";

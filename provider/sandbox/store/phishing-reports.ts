@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../errors";
-import type { Page } from "../route";
+import type { Page } from "../page";
 import type { PhishingReport, PhishingReportDetail } from "../schemas";
 import { all, first, prepared } from "./database";
 import { type Mail, shownReportColumns } from "./mail";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Page } from "../route";
+import type { Page } from "../page";
 import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../schemas";
 import { all, first, prepared } from "./database";
 import { type Mail, SHARED_MAILBOX, shownThreatColumns } from "./mail";

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
+import type { SandboxBehaviour } from "../behaviour";
 import { Refusal } from "../errors";
-import type { SandboxBehaviour } from "../options";
-import type { Page } from "../route";
+import type { Page } from "../page";
 import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../schemas";
 import type { AuditAction, AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";

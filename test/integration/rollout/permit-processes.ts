@@ -10,7 +10,8 @@ const COORDINATOR = `
   const { createInterface } = await import("node:readline");
   const { journal, service, limit } = JSON.parse(process.env.RUN);
   const { openSqlite } = await import(process.env.SQLITE);
-  const { AddressLimiter, ADDRESSES_TABLE } = await import(process.env.LIMITER);
+  const { AddressLimiter } = await import(process.env.LIMITER);
+  const { ADDRESSES_TABLE } = await import(process.env.TABLES);
   const { startPermitServer } = await import(process.env.SERVER);
   const database = await openSqlite(journal);
   await database.query(ADDRESSES_TABLE);
@@ -52,6 +53,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Pro
     RUN: JSON.stringify(options),
     SQLITE: urlOf("rollout/journal/sqlite-database"),
     LIMITER: urlOf("rollout/permits/address-limiter"),
+    TABLES: urlOf("rollout/journal/tables"),
     SERVER: urlOf("rollout/permits/permit-server"),
   });
   await program.said;

@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Permits } from "../../../provider/client";
 import type { Database } from "../../../provider/rollout/journal/database";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import { ADDRESSES_TABLE, AddressLimiter, LATE_MS } from "../../../provider/rollout/permits/address-limiter";
+import { ADDRESSES_TABLE } from "../../../provider/rollout/journal/tables";
+import { AddressLimiter, LATE_MS } from "../../../provider/rollout/permits/address-limiter";
 import { startPostgres } from "../../support/postgres";
 import { countingService, startCoordinator, startTenant } from "./permit-processes";
 

@@ -6,11 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Permits } from "../../../../provider/client";
 import type { Database } from "../../../../provider/rollout/journal/database";
 import { openSqlite } from "../../../../provider/rollout/journal/sqlite-database";
-import {
-  ADDRESSES_TABLE,
-  AddressLimiter,
-  LATE_MS,
-} from "../../../../provider/rollout/permits/address-limiter";
+import { ADDRESSES_TABLE } from "../../../../provider/rollout/journal/tables";
+import { AddressLimiter, LATE_MS } from "../../../../provider/rollout/permits/address-limiter";
 import { ScheduledTime } from "../../../support/scheduled-time";
 import { turn } from "../../../support/virtual-time";
 
