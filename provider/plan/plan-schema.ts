@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { TextFieldName } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import { LISTS } from "../settings/assumptions";
+import { standingJson } from "../settings/entry-fields";
 import { count, text } from "../settings/json-fields";
 
 /** The version of the format of a plan. */
@@ -37,9 +38,7 @@ const finding = z
 
 export const standing = z
   .strictObject({
-    list: list.describe("Only of entries.").exactOptional(),
-    comment: z.string().exactOptional(),
-    acceptRisk: text("Why its risk is accepted.").exactOptional(),
+    ...standingJson,
     by: text("Who made it, as the service tells it.").exactOptional(),
     at: text("When it was made, as the service tells it.").exactOptional(),
   })

@@ -15,6 +15,7 @@ import {
   withoutEmpty,
 } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { type Standing, standingOf } from "./entry-fields";
 import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import {
   asDeclared,
@@ -47,7 +48,6 @@ import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
 import { canonicalComment, printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
-import { withoutUndefined } from "./without-undefined";
 
 /** What every list takes beside its content. */
 interface ListOptions extends RemovalLimits {
@@ -167,12 +167,6 @@ export interface ListKind {
   readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
 }
 
-/** An entry or a VIP as it is or will be, in what the service is told. */
-export interface Standing {
-  readonly list?: string;
-  readonly comment?: string;
-}
-
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
 export type Element =
   | {
@@ -231,7 +225,7 @@ export const ENTRIES: ListKind = {
   subjectKind: "entry",
   standing(key, text) {
     const entry = text === undefined ? undefined : readEntry(key, text);
-    return entry === undefined ? undefined : withoutUndefined({ list: entry.list, comment: entry.comment });
+    return entry && standingOf(entry);
   },
   keyAsHeld(key) {
     const name = nameOfKey(key);
@@ -353,8 +347,7 @@ export const MEMBERS: ListKind = {
   },
   target: (key) => ({ value: key }),
   subjectKind: "vip",
-  standing: (key, text) =>
-    text === undefined ? undefined : withoutUndefined({ comment: readVip(key, text).comment }),
+  standing: (key, text) => (text === undefined ? undefined : standingOf(readVip(key, text))),
   keyAsHeld(key) {
     const parsed = parseMailbox(key);
     return parsed.ok ? keyOfVip(parsed.value) : undefined;

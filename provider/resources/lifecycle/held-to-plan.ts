@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { sameComment } from "../../settings/comparable";
 import { cutByDanger } from "../../settings/danger";
+import { isSameStanding } from "../../settings/entry-fields";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
@@ -34,11 +34,7 @@ export function holdToPlan(
   if (plan === undefined) return;
   const refused = intents.flatMap(({ key, ...texts }) => {
     const [before, after] = [kind.standing(key, texts.before), kind.standing(key, texts.after)];
-    const isDone =
-      (before === undefined) === (after === undefined) &&
-      before?.list === after?.list &&
-      sameComment(before?.comment, after?.comment);
-    if (isDone) return [];
+    if (isSameStanding(before, after)) return [];
     const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
     if (why === undefined) return [];
     const name = kind.describe(key, texts.after ?? texts.before ?? "");
