@@ -4,8 +4,15 @@ import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { canonicalMailbox, canonicalValue, parseEntryValue } from "../settings/entry-value";
 import { excerpt, printable, quote } from "../settings/text";
+import { dayInCell } from "./csv-cells";
 import type { Element, Section } from "./edit";
-import { ELEMENT_FIELD_NAMES, ELEMENT_FIELDS, isOfEntries } from "./element-fields";
+import {
+  ELEMENT_FIELD_NAMES,
+  ELEMENT_FIELDS,
+  isOfEntries,
+  TEXT_FIELD_NAMES,
+  valueInCell,
+} from "./element-fields";
 import type { Settings } from "./settings";
 import { type Reviewed, settingsFile } from "./settings-schema";
 
@@ -112,10 +119,7 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
 }
 
 /** What the type of an entry is, its value tells. */
-const WRITTEN = [
-  ...(["list", "value", "scope"] as const),
-  ...ELEMENT_FIELD_NAMES.filter((name) => name !== "scope" && name !== "type"),
-];
+const WRITTEN = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
 
 /** The columns of a decision, by its keys in a settings file; a table has them where there is one. */
 const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
@@ -314,16 +318,13 @@ function rowOf(
       mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
       continue;
     }
-    const text = field === "expires" ? dayOf(cell.text) : field === "type" ? typeOf(cell.text) : cell.text;
-    // The scope that is meant when none is written.
-    if (text !== undefined && !(field === "scope" && text.toLowerCase() === DEFAULT_VERDICT_SCOPE)) {
-      element[field] = field === "scope" ? text.toLowerCase() : text;
-    }
+    const said = valueInCell(field, cell.text);
+    if (said !== undefined) element[field] = said;
   }
   if (mistakes.length > 0) return mistakes;
   const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
     const text = given.get(field)?.text;
-    return text === undefined ? [] : [[key, key === "on" ? dayOf(text) : text] as const];
+    return text === undefined ? [] : [[key, key === "on" ? dayInCell(text) : text] as const];
   });
   if (reviewed.length === 0) return { row, section, element };
   // What is missing of it is told with what else the settings files' own schema refuses.
@@ -384,24 +385,6 @@ function sectionNamed(text: string): Section | undefined {
   if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(word)) return "allow";
   if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(word)) return "deny";
   return /^vips?$/.test(word) ? "vips" : undefined;
-}
-
-/** A day as spreadsheets write it, where it can be read in one way only; anything else as it is, to be refused. */
-function dayOf(text: string): string {
-  if (/^never$/i.test(text)) return "never";
-  const [, year, month, day] =
-    /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
-  if (year !== undefined) return [year, month?.padStart(2, "0"), day?.padStart(2, "0")].join("-");
-  const [, dayFirst, second, last] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
-  return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
-}
-
-/** What a value is, by the names that people give it; undefined for a mailbox of a VIP and the like. */
-function typeOf(text: string): string {
-  const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
-  if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
-  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(word)) return "email_address";
-  return /^domain(?:name)?$/.test(word) ? "domain" : text;
 }
 
 /** What the settings files' own schema says, row by row. */

@@ -1,4 +1,4 @@
-import type { DeclaredEntry, Declared as DeclaredInFile, Settings } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
@@ -74,7 +74,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   const held = heldBy(observed, { ownDomains, includeAutomatic }, known);
   const entries = new Map(below?.entries.map((one) => [one.key, one]));
   const vips = new Map(below?.vips.map((one) => [one.key, one]));
-  const isOwn = (row: object, one: DeclaredInFile | undefined): boolean =>
+  const isOwn = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
     one === undefined || !isHeldAs(row, one);
   const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => isOwn(row, entries.get(key)));
   const ownVips = held.vips.filter(({ key, row }) => isOwn(row, vips.get(key)));

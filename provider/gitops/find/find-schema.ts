@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { declaredTexts } from "../../plan/plan-schema";
+import { declaredTexts } from "../../files/element-fields";
 import { sentJson } from "../../settings/entry-fields";
 import { count, text } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { declaredTexts, evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
+import { declaredTexts } from "../../files/element-fields";
+import { evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
 import { LISTS } from "../../settings/assumptions";
 import { sentJson } from "../../settings/entry-fields";
 import { text } from "../../settings/json-fields";
