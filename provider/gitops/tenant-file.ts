@@ -3,7 +3,7 @@ import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
 import type { Declared } from "../resources/lifecycle/declarable";
-import { isHeldAs } from "../settings/entry-fields";
+import { isSameStanding } from "../settings/entry-fields";
 import { prunes, prunesAny } from "../settings/list-mode";
 import {
   entriesSection,
@@ -75,7 +75,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   const entries = new Map(below?.entries.map((one) => [one.key, one]));
   const vips = new Map(below?.vips.map((one) => [one.key, one]));
   const isOwn = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
-    one === undefined || !isHeldAs(row, one);
+    one === undefined || !isSameStanding(row, one);
   const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => isOwn(row, entries.get(key)));
   const ownVips = held.vips.filter(({ key, row }) => isOwn(row, vips.get(key)));
   const moved = ownEntries.flatMap(({ key, row }) => {

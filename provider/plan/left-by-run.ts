@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { isHeldAs, type Standing } from "../settings/entry-fields";
+import { isSameStanding, type Standing } from "../settings/entry-fields";
 import { isUnmanaged, type KeyedList } from "../settings/keyed-list";
 import { ENTRIES, MEMBERS } from "../settings/list-arguments";
 import type { Change } from "./plan";
@@ -35,7 +35,7 @@ export function doneSince(
   if (row === undefined) {
     return "gone from the tenant since the stack's last run; who took it away, the service does not tell";
   }
-  if (isHeldAs(row, left)) return undefined;
+  if (isSameStanding(row, left)) return undefined;
   const day = isEntryRow(row) ? undefined : dayOfChange(row);
   const on = day === undefined ? "" : ` (on ${day})`;
   return `changed at the tenant since the stack's last run${on}; by whom, the service does not tell`;

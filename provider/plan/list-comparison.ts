@@ -5,7 +5,7 @@ import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
 import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { isOverlappingScope } from "../settings/coverage";
-import { isHeldAs, standingOf } from "../settings/entry-fields";
+import { isSameStanding, standingOf } from "../settings/entry-fields";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
@@ -95,7 +95,7 @@ export class Comparison {
     if (entry === undefined) return;
     const row = match.found.get(key);
     if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
-    if (row !== undefined && isHeldAs(row, entry)) {
+    if (row !== undefined && isSameStanding(row, entry)) {
       this.unchanged += 1;
       return;
     }
@@ -188,7 +188,7 @@ export class Comparison {
     const vip = readVip(key, text);
     const row = this.#observed.vips.get(key);
     if (row !== undefined) this.#accounted.add(row);
-    if (row !== undefined && isHeldAs(row, vip)) {
+    if (row !== undefined && isSameStanding(row, vip)) {
       this.unchanged += 1;
       return;
     }

@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { LISTS, type List } from "../settings/assumptions";
-import { standingOfRow } from "../settings/entry-fields";
+import { standingOf } from "../settings/entry-fields";
 import type { ListedEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Change, Standing } from "./plan";
@@ -16,14 +16,14 @@ export function subjectOf(
 /** What a plan tells of an entry that is there. */
 export function standingOfEntry(row: AllowDenyEntryRow): Standing {
   return {
-    ...standingOfRow(row),
+    ...standingOf(row),
     ...withoutUndefined({ by: told(row.created_by), at: told(row.created_at) }),
   };
 }
 
 /** The same of a VIP. */
 export function standingOfVip(row: VipEmployeeRow): Standing {
-  return { ...standingOfRow(row), ...withoutUndefined({ by: told(row.added_by), at: told(row.date_added) }) };
+  return { ...standingOf(row), ...withoutUndefined({ by: told(row.added_by), at: told(row.date_added) }) };
 }
 
 /** What the service tells, where there is something to be read in it. */

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../client";
-import { isSameStanding, type Standing, sentOf, standingJson } from "../settings/entry-fields";
-import { bracketsText } from "../settings/keyed-list";
+import { isSameStanding, type Standing, standingJson } from "../settings/entry-fields";
 import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
-import { canonicalComment, printable, quote } from "../settings/text";
+import { standingText } from "../settings/standing-text";
+import { quote } from "../settings/text";
 
 /** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
@@ -171,12 +171,4 @@ function read(file: string): PlanFile {
 
 function told(one: Standing | undefined): string {
   return one === undefined ? "not there" : standingText(one);
-}
-
-/** An entry or VIP as a message tells it: `deny: "INC-7"`. */
-export function standingText(standing: Standing): string {
-  const { list = "a VIP", comment, ...others } = sentOf(standing);
-  const text = canonicalComment(comment);
-  const what = `${list}${bracketsText(others)}`;
-  return printable(text === "" ? `${what} without a comment` : `${what}: "${text}"`);
 }

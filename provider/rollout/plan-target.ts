@@ -24,7 +24,7 @@ import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
 import type { EntryType } from "../settings/assumptions";
 import { inverse, sortByDanger } from "../settings/danger";
-import { isHeldAs } from "../settings/entry-fields";
+import { isSameStanding } from "../settings/entry-fields";
 import { readEntry } from "../settings/keyed-list";
 import { risksOf } from "../settings/risk";
 import type { TenantIdentity } from "../settings/tenant-identity";
@@ -424,5 +424,5 @@ function isDone({ kind, key, after }: Change, { entries, vips }: Observed): bool
   const vip = vips.get(key);
   const rows = kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [vip];
   if (after === undefined) return rows.length === 0;
-  return rows.some((row) => isHeldAs(row, after));
+  return rows.some((row) => isSameStanding(row, after));
 }

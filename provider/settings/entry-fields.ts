@@ -32,7 +32,7 @@ export interface Field {
 
 const plainText = {
   listedIn: "text",
-  canonical: (text) => canonicalComment(text as string | undefined) || undefined,
+  canonical: (text) => (typeof text === "string" && canonicalComment(text)) || undefined,
   comparable: comparableComment,
 } as const satisfies Partial<Field>;
 
@@ -100,23 +100,17 @@ export const standingJson = {
   acceptRisk: text("Why its risk is accepted.").exactOptional(),
 } satisfies Record<StandingName, z.ZodType>;
 
+/** Those that the service is sent, all under the same names: else this doesn't compile, and a row is no standing. */
 type SentName = {
-  [Name in StandingName]: EntryFields[Name] extends { readonly wire: string } ? Name : never;
+  [Name in StandingName]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
 }[StandingName];
 
 type Fields = Readonly<Record<string, Field>>;
 type Values = Readonly<Record<string, unknown>>;
 
 /** The fields of a {@link Standing}; of thousands of entries each is looked at, so they are looked up once. */
-const STANDING_FIELDS = Object.entries<Field>(ENTRY_FIELDS).flatMap(([name, field]) =>
-  field.listedIn === "text" ? [[name, field, name] as const] : [],
-);
-
-const SENT_FIELDS = STANDING_FIELDS.flatMap(([name, field]) =>
-  field.wire === undefined ? [] : [[name, field, field.wire] as const],
-);
-
-const SENT_AS_DECLARED = SENT_FIELDS.map(([name, field]) => [name, field, name] as const);
+const STANDING_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
+const SENT_FIELDS = STANDING_FIELDS.filter(([, { wire }]) => wire !== undefined);
 
 /** What the service is sent of it in JSON. */
 export const sentJson = pick(
@@ -124,24 +118,19 @@ export const sentJson = pick(
   SENT_FIELDS.map(([name]) => name),
 ) as Pick<typeof standingJson, SentName>;
 
-/** What stands beside the key of something that is declared, in the form in which a plan shows it. */
-export function standingOf(declared: object): Standing {
-  return canonicalValues(STANDING_FIELDS, declared);
-}
-
-/** The same of a row of the service. */
-export function standingOfRow(row: object): Standing {
-  return canonicalValues(SENT_FIELDS, row);
+/** What stands beside the key of something that is declared, or of a row of the service, in the form in which a plan shows it. */
+export function standingOf(one: object): Standing {
+  return canonicalValues(STANDING_FIELDS, one);
 }
 
 /** What of it the service is sent. */
 export function sentOf(standing: object): Pick<Standing, SentName> {
-  return canonicalValues(SENT_AS_DECLARED, standing);
+  return canonicalValues(SENT_FIELDS, standing);
 }
 
 type Sent = { readonly [Name in SentName]?: unknown };
 
-/** Whether two are the same to the service. */
+/** Whether two are the same to the service, in which each may be declared or a row. */
 export function isSameStanding(one: Sent | undefined, other: Sent | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
   return SENT_FIELDS.every(([name, field]) =>
@@ -149,25 +138,25 @@ export function isSameStanding(one: Sent | undefined, other: Sent | undefined): 
   );
 }
 
+type DetailName = Exclude<SentName, "list">;
+
+/** What the service is told of an entry or a VIP beside its list. */
+export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
+
+/** Those of which two say something else. */
+export function differingDetails(one: Sent, other: Sent): readonly DetailName[] {
+  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELDS[name], one[name], other[name]));
+}
+
 /** What of it the service is sent, in the form in which two are compared; nothing is an empty text. */
 export function comparedValues(standing: Sent): readonly unknown[] {
   return SENT_FIELDS.map(([name, { comparable = same }]) => comparable((standing as Values)[name]) ?? "");
 }
 
-/** Whether a row of the service is as declared. */
-export function isHeldAs(row: object, declared: Sent): boolean {
-  return SENT_FIELDS.every(([name, field, wire]) =>
-    isSameValue(field, (row as Values)[wire], (declared as Values)[name]),
-  );
-}
-
-function canonicalValues(
-  fields: readonly (readonly [name: string, field: Field, from: string])[],
-  values: object,
-): Standing {
+function canonicalValues(fields: typeof STANDING_FIELDS, values: object): Standing {
   const standing: Record<string, unknown> = {};
-  for (const [name, { canonical = same }, from] of fields) {
-    const value = canonical((values as Values)[from]);
+  for (const [name, { canonical = same }] of fields) {
+    const value = canonical((values as Values)[name]);
     if (value !== undefined) standing[name] = value;
   }
   return standing;
@@ -187,29 +176,26 @@ export function differingFields(fields: Fields, one: Values, other: Values): rea
 }
 
 /** The values that say something, as an empty comment doesn't; without options of the run. */
-export function valuesOf(fields: Fields, from: Values): Record<string, unknown> {
-  return pick(
-    from,
-    namesOf(fields, (field, name) => field.change !== "none" && !isNone(field, from[name])),
+export function valuesOf(
+  fields: Fields,
+  from: Values,
+  isMeant: (field: Field, value: unknown) => boolean = () => true,
+): Record<string, unknown> {
+  const names = namesOf(
+    fields,
+    (field, name) => field.change !== "none" && !isNone(field, from[name]) && isMeant(field, from[name]),
   );
+  return pick(from, names);
 }
 
 /** The same values without those that a program leaves out: defaults, and what is inferred. */
 export function declaredValues(fields: Fields, from: Values): Record<string, unknown> {
-  const values = valuesOf(fields, from);
-  return pick(
-    values,
-    Object.keys(values).filter((name) => fields[name]?.isImplied?.(values[name]) !== true),
-  );
+  return valuesOf(fields, from, ({ isImplied }, value) => isImplied?.(value) !== true);
 }
 
 /** The values that are never sent to the service. */
 export function unsentValues(fields: Fields, from: Values): Record<string, unknown> {
-  const values = valuesOf(fields, from);
-  return pick(
-    values,
-    Object.keys(values).filter((name) => fields[name]?.wire === undefined),
-  );
+  return valuesOf(fields, from, ({ wire }) => wire === undefined);
 }
 
 /** A state with the arguments that a run takes over without a request: what is never sent, and the spelling of what is. */
@@ -230,6 +216,14 @@ export function isSentAlike(fields: Fields, one: Values, other: Values): boolean
 
 function isSent({ wire, change }: Field): boolean {
   return wire !== undefined && change === "in place";
+}
+
+/** Whether two rows are the same in all that a change in place could have changed. */
+export function isSameRow(fields: Fields, one: object, other: object): boolean {
+  return Object.values(fields).every((field) => {
+    const { wire = "" } = field;
+    return !isSent(field) || isSameValue(field, (one as Values)[wire], (other as Values)[wire]);
+  });
 }
 
 /** The body of a request that changes what the service holds to what is declared. */

@@ -172,7 +172,7 @@ export type Element =
   | {
       readonly key: string;
       readonly text: string | typeof UNKNOWN;
-      /** The text without a comment that is not known yet. */
+      /** The text without what is not known yet, such as a comment. */
       readonly knownText?: string;
       readonly written: string;
     }
@@ -263,7 +263,7 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
   if (plain !== undefined) return plain;
   const { inputs, failures } = checkEntryArguments(raw, listEntryArguments);
   if (failures.length > 0) return failures;
-  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment, acceptRisk } = inputs;
+  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE } = inputs;
   if ([list, value, verdictScope, inputs["entryType"]].includes(UNKNOWN)) return UNKNOWN;
   const parsed = parseEntryValue(value as string);
   // It was checked just now.
@@ -274,10 +274,12 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
     verdictScope: verdictScope as string,
   });
   const written = value as string;
-  if (acceptRisk === UNKNOWN) return { key, text: UNKNOWN, written };
-  const entry = { list: list as string, acceptRisk: acceptRisk as string | undefined };
-  if (comment === UNKNOWN) return { key, text: UNKNOWN, knownText: textOfEntry(entry), written };
-  return { key, text: textOfEntry({ ...entry, comment: comment as string | undefined }), written };
+  const known = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
+  const text = textOfEntry({ list: list as string, ...known });
+  if (Object.keys(known).length === Object.keys(inputs).length) return { key, text, written };
+  // Without the reason, it could seem that nobody accepts the risk.
+  const isJudged = inputs["acceptRisk"] !== UNKNOWN;
+  return { key, text: UNKNOWN, ...(isJudged ? { knownText: text } : {}), written };
 }
 
 /** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
@@ -340,9 +342,9 @@ export const MEMBERS: ListKind = {
       memberArguments,
     );
     if (failures.length > 0) return failures;
-    const { email, comment } = inputs;
+    const { email } = inputs;
     if (email === UNKNOWN) return UNKNOWN;
-    const text = comment === UNKNOWN ? UNKNOWN : textOfVip({ comment: comment as string | undefined });
+    const text = Object.values(inputs).includes(UNKNOWN) ? UNKNOWN : textOfVip(inputs);
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),

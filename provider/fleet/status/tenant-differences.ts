@@ -6,7 +6,7 @@ import { leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
 import { type Accepting, assertOwnPeople } from "../../plan/same-tenant";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
-import { isHeldAs, isSameStanding, sentOf } from "../../settings/entry-fields";
+import { isSameStanding, sentOf } from "../../settings/entry-fields";
 import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -81,13 +81,13 @@ function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean 
   if (stored !== vips.length) return false;
   const hasEntries = entries.every((entry) => {
     const [row, another] = observed.entries.get(entry.key) ?? [];
-    return row !== undefined && another === undefined && isHeldAs(row, entry);
+    return row !== undefined && another === undefined && isSameStanding(row, entry);
   });
   return (
     hasEntries &&
     vips.every((vip) => {
       const row = observed.vips.get(vip.key);
-      return row !== undefined && isStored(row) && isHeldAs(row, vip);
+      return row !== undefined && isStored(row) && isSameStanding(row, vip);
     })
   );
 }

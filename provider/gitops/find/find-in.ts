@@ -6,7 +6,7 @@ import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { KnownLists } from "../../plan/desired";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { isSameStanding, sentOf, standingOfRow } from "../../settings/entry-fields";
+import { isSameStanding, sentOf, standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -146,7 +146,7 @@ function rowThere(row: AllowDenyEntryRow): RowThere {
   const { id, list, created_by: by, created_at: at } = row;
   return {
     id,
-    ...standingOfRow(row),
+    ...standingOf(row),
     list,
     ...withoutUndefined({ by: by || undefined, at: at || undefined }),
   };
@@ -155,7 +155,7 @@ function rowThere(row: AllowDenyEntryRow): RowThere {
 function vipThere(row: VipEmployeeRow): RowThere {
   const { added_by: by, date_added: at, source } = row;
   const said = { by: by || undefined, at: at || undefined, source: source || undefined };
-  return { ...standingOfRow(row), list: VIP, ...withoutUndefined(said) };
+  return { ...standingOf(row), list: VIP, ...withoutUndefined(said) };
 }
 
 function declaredThere(

@@ -8,7 +8,7 @@ import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { CoveredValues } from "../../settings/coverage";
 import { withCode } from "../../settings/email-security-error";
-import { standingOfRow } from "../../settings/entry-fields";
+import { standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./why-schema";
@@ -104,7 +104,7 @@ function heldOf(
       return withoutUndefined({
         kind: "entry" as const,
         key,
-        ...standingOfRow(row),
+        ...standingOf(row),
         list: row.list,
         verdictScope: row.verdict_scope,
         by: row.created_by || undefined,
@@ -120,7 +120,7 @@ function heldOf(
         withoutUndefined({
           kind: "vip" as const,
           key,
-          ...standingOfRow(row),
+          ...standingOf(row),
           list: undefined,
           by: row.added_by || undefined,
           at: row.date_added || undefined,

@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../settings/arguments";
 import { cutByDanger } from "../../settings/danger";
 import { isSameStanding } from "../../settings/entry-fields";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
@@ -67,13 +68,7 @@ export function isHeld({ reviewed }: Context): boolean {
   return reviewed?.() !== undefined;
 }
 
-interface Entry {
-  readonly list: "allow" | "deny";
-  readonly value: string;
-  readonly entryType: string;
-  readonly verdictScope: string;
-  readonly comment?: string | undefined;
-}
+type Entry = Omit<AllowDenyEntryInputs, "adopt">;
 
 /**
  * The same for a single entry.
@@ -96,7 +91,7 @@ export async function holdEntryToPlan(
 /** The same for a single VIP. */
 export async function holdVipToPlan(
   email: string,
-  after: { readonly comment?: string | undefined } | undefined,
+  after: Pick<VipEmployeeInputs, "comment"> | undefined,
   context: Context,
 ): Promise<void> {
   const row = await context.tenant.findVip(email);

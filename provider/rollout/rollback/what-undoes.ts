@@ -3,7 +3,7 @@ import type { Observed } from "../../plan/observed";
 import type { Change, Plan } from "../../plan/plan";
 import { EntryMatch, keyedRows } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";
-import { isSameStanding, type Standing, standingOfRow } from "../../settings/entry-fields";
+import { isSameStanding, type Standing, standingOf } from "../../settings/entry-fields";
 import { isUnmanaged, type KeyedList, readEntry, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
@@ -50,7 +50,7 @@ export function whatUndoes(
   const vips = undo(
     changes.filter(({ kind }) => kind === "vip"),
     managed(known.vips.content),
-    new Map([...observed.vips].map(([key, row]) => [key, standingOfRow(row)])),
+    new Map([...observed.vips].map(([key, row]) => [key, standingOf(row)])),
     (_key, standing) => textOfVip(standing),
   );
   return {
@@ -121,7 +121,7 @@ function entriesThere(
     { ...Object.fromEntries(managed(known)), ...Object.fromEntries(touched) },
     keyedRows(rows, entries),
   );
-  return new Map([...found].map(([key, row]) => [key, standingOfRow(row)]));
+  return new Map([...found].map(([key, row]) => [key, standingOf(row)]));
 }
 
 function entryText(
