@@ -138,8 +138,12 @@ function tableText(
   rows: readonly (readonly string[])[],
   delimiter: string,
 ): string {
-  const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
-  return csvText([titles, ...rows], delimiter);
+  return csvText([columns.map(titleOf), ...rows], delimiter);
+}
+
+/** The title of a field's column: `approved by`. */
+export function titleOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** Rows, the titles first, as a table that spreadsheets open: of the form that {@link writeCsv} writes. */

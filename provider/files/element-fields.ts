@@ -13,7 +13,6 @@ import {
   shortText,
   shownText,
 } from "./schema-words";
-import type { DeclaredEntry, DeclaredVip } from "./settings";
 
 /** What code that iterates over the fields of a settings file's elements needs to know of one. */
 interface ElementField {
@@ -139,11 +138,13 @@ type NameWith<Property> = {
 /** A field that isn't part of what an entry is, but stands beside it. */
 export type SaidFieldName = NameWith<{ readonly isSaid: true }>;
 
-/** A field under whose name {@link DeclaredEntry} has what it says; scope and type are told by what the entry is. */
+/** A field under whose name a declaration has what it says; scope and type are told by what the entry is. */
 export type TextFieldName = NameWith<{ readonly json: z.ZodType }>;
 
+type Texts<Name extends TextFieldName> = { readonly [One in Name]?: z.infer<Fields[One]["json"]> };
+
 /** What stands beside something that is declared. The last day (UTC) is `2027-03-31`, or `never`. */
-export type SaidTexts = { readonly [Name in SaidFieldName]?: z.infer<Fields[Name]["json"]> };
+export type SaidTexts = Texts<SaidFieldName>;
 
 type EntryFieldName = NameWith<{ readonly isOfEntries: true }>;
 
@@ -195,16 +196,22 @@ export function valueInCell(name: ElementFieldName, cell: string): ElementValue 
   return fromCell === undefined ? cell : (fromCell(cell) as ElementValue | undefined);
 }
 
-type Texts<Name extends TextFieldName> = Partial<Pick<DeclaredEntry, Name>>;
-
 /** Returns what stands beside something that is declared. */
 export function saidOf(one: SaidTexts): SaidTexts {
   return pick(one, SAID_FIELD_NAMES);
 }
 
+/** What is said in texts, each with its label, in the order of the fields. What ends when is told in words of its own. */
+export function factsSaid(one: Texts<TextFieldName>): readonly (readonly [label: string, text: string])[] {
+  return TEXT_FIELD_NAMES.flatMap((name) => {
+    const said = name === "expires" ? undefined : one[name];
+    return said === undefined ? [] : [[ELEMENT_FIELDS[name].label, String(said)]];
+  });
+}
+
 /** Returns all that is declared of an entry or a VIP, but what it is. */
-export function textsOf(one: DeclaredEntry | DeclaredVip): Texts<TextFieldName> {
-  return pick(one as DeclaredEntry, TEXT_FIELD_NAMES);
+export function textsOf(one: Texts<TextFieldName>): Texts<TextFieldName> {
+  return pick(one, TEXT_FIELD_NAMES);
 }
 
 function pick<From extends object, Name extends keyof From>(

@@ -138,7 +138,7 @@ export function isSameStanding(one: Sent | undefined, other: Sent | undefined): 
   );
 }
 
-type DetailName = Exclude<SentName, "list">;
+export type DetailName = Exclude<SentName, "list">;
 
 /** What the service is told of an entry or a VIP beside its list. */
 export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));

@@ -1,4 +1,4 @@
-import { sentOf } from "./entry-fields";
+import { differingDetails, sentOf } from "./entry-fields";
 import { bracketsText } from "./keyed-list";
 import { canonicalComment, printable, quote } from "./text";
 
@@ -8,11 +8,20 @@ export function detailsOf(one: object): readonly (readonly [name: string, text: 
   return Object.entries(details).map(([name, value]) => [name, String(value)]);
 }
 
+/** What of it is told otherwise by two, as texts; undefined for nothing. */
+export function differingTexts(
+  one: object,
+  other: object,
+): readonly (readonly [name: string, text: string | undefined, other: string | undefined])[] {
+  const [texts, others] = [new Map(detailsOf(one)), new Map(detailsOf(other))];
+  return differingDetails(one, other).map((name) => [name, texts.get(name), others.get(name)]);
+}
+
 /** The same in the middle of a sentence: `comment "INC-7"`, `no comment`. */
-export function describeDetails(one: object): string {
+export function describeDetails(one: object, limit?: number): string {
   const details = detailsOf(one);
   const isCommented = details.some(([name]) => name === "comment");
-  const texts = details.map(([name, text]) => `${name} ${quote(text)}`);
+  const texts = details.map(([name, text]) => `${name} ${quote(text, limit)}`);
   return [...(isCommented ? [] : ["no comment"]), ...texts].join(", ");
 }
 
