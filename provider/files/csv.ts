@@ -9,6 +9,7 @@ import type { Element, Section } from "./edit";
 import {
   ELEMENT_FIELD_NAMES,
   ELEMENT_FIELDS,
+  type ElementValue,
   isOfEntries,
   TEXT_FIELD_NAMES,
   valueInCell,
@@ -313,7 +314,7 @@ function rowOf(
   if (value === undefined) mistakes.push({ row, message: "has no value, and yet something beside it" });
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
-  const element: Record<string, string> = { [section === "vips" ? "email" : "value"]: value.text };
+  const element: Record<string, ElementValue> = { [section === "vips" ? "email" : "value"]: value.text };
   for (const field of ELEMENT_FIELD_NAMES) {
     const cell = given.get(field);
     if (cell === undefined) continue;

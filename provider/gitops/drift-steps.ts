@@ -1,6 +1,6 @@
 import type { FileEdit } from "../files/change-files";
 import type { Edit, Element, Section } from "../files/edit";
-import { type ElementFieldName, textsOf } from "../files/element-fields";
+import { type ElementFieldName, type ElementValue, textsOf } from "../files/element-fields";
 import { lineText } from "../files/finding";
 import { isOwnFile, ownFileFor } from "../files/own-file";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
@@ -354,7 +354,11 @@ function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = [
   return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
 }
 
-function setting(one: Declaration, key: ElementFieldName | "reviewed", to: string | undefined): FileEdit {
+function setting(
+  one: Declaration,
+  key: ElementFieldName | "reviewed",
+  to: ElementValue | undefined,
+): FileEdit {
   const edit = { do: "set", ...named(one), key, to } as Edit;
   return { file: one.place.file, edit };
 }

@@ -3,7 +3,7 @@ import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
 import type { Declared } from "../resources/lifecycle/declarable";
-import { isSameStanding } from "../settings/entry-fields";
+import { type Element, isSameStanding } from "../settings/entry-fields";
 import { prunes, prunesAny } from "../settings/list-mode";
 import {
   entriesSection,
@@ -25,7 +25,7 @@ export interface TenantFileOptions {
   /** What all tenants share. Default: nothing. */
   readonly baseline?: Baseline;
   /** What is said of all that the file declares: ticket, owner, approvedBy, expires. */
-  readonly facts?: Readonly<Record<string, string>>;
+  readonly facts?: Element;
 }
 
 /** What all tenants share. */

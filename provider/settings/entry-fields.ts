@@ -93,6 +93,11 @@ type StandingName = {
 /** An entry or a VIP beside its key: what the text of a whole list holds. */
 export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, StandingName>>>;
 
+/** An element of a settings file: its value or mailbox, and what is said of it under the names of the fields. */
+export type Element = Readonly<Record<string, NonNullable<Standing[StandingName]>>> & {
+  readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
+};
+
 /** The same in JSON. Without a field, this doesn't compile. */
 export const standingJson = {
   list: z.enum(LISTS).describe("Only of entries.").exactOptional(),

@@ -324,7 +324,7 @@ function verbOf(change: Exclude<ListChange, { do: "add" }>): string[] {
 function elementOf(
   section: Section,
   value: string,
-  facts: Readonly<Record<string, string | undefined>> | Facts,
+  facts: { readonly [Name in keyof Element]?: Element[Name] | undefined } | Facts,
 ): Element {
   return withoutUndefined({ [section === "vips" ? "email" : "value"]: value, ...facts }) as Element;
 }

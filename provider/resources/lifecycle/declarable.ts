@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
-import { standingOf } from "../../settings/entry-fields";
+import { type Element, standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue, naturalKey, parseEntryValue } from "../../settings/entry-value";
 import { keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
@@ -25,7 +25,7 @@ export interface Declared<Row> {
   readonly key: string;
   readonly text: string;
   /** As an element of a settings file. */
-  readonly element: Readonly<Record<string, string>>;
+  readonly element: Element;
   /** Other rows that this one stands for: the same value a second time. */
   readonly twins: readonly Row[];
 }
@@ -35,10 +35,7 @@ export function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
 }
 
 /** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
-export type ElementRefusal = (
-  section: List | "vips",
-  element: Readonly<Record<string, string>>,
-) => string | undefined;
+export type ElementRefusal = (section: List | "vips", element: Element) => string | undefined;
 
 /** How a tenant's entries are declared. */
 export interface DeclarableOptions {
@@ -118,7 +115,7 @@ export function declarableVip(
     : { row, ok: false, reason };
 }
 
-function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Record<string, string> {
+function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Element {
   const value = canonicalValue(row.value);
   const { list: _section, ...standing } = standingOf(row);
   const { verdict_scope: scope } = row;
@@ -138,7 +135,7 @@ function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: strin
 
 function reasonAgainst(
   row: AllowDenyEntryRow,
-  element: Record<string, string>,
+  element: Element,
   refusal: ElementRefusal,
 ): string | undefined {
   const list = LISTS.find((one) => one === row.list);
