@@ -32,23 +32,23 @@ export function differencesOf(
   declared: DeclaredEntry | DeclaredVip,
   columns: CsvTable["columns"],
 ): CsvDifference[] {
-  const isDeclared: Readonly<Record<string, string | undefined>> = {
+  const isDeclared: Readonly<Record<string, unknown>> = {
     ...textCells(declared),
     ...reviewCells(declared),
     ...(declared.kind === "vip" ? {} : { scope: scopeText(declared) }),
   };
-  const cells: Readonly<Record<string, string | undefined>> = { ...element, ...reviewCells(said) };
+  const cells: Readonly<Record<string, unknown>> = { ...element, ...reviewCells(said) };
   return Object.entries(isDeclared).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];
-    const [has, given] = [canonicalComment(text), canonicalComment(cells[field])];
+    const [has = "", given = ""] = [text, cells[field]].map((one) => canonicalComment(String(one ?? "")));
     if (has === given) return [];
     return [{ row, column, written: declared.written, place: declared.place, declared: has, given }];
   });
 }
 
 /** All texts that it may have, also those that it hasn't. */
-function textCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, string | undefined>> {
+function textCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, unknown>> {
   const texts = textsOf(declared);
   const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isOfEntries(name));
   return Object.fromEntries(names.map((name) => [name, texts[name]]));

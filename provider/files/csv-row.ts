@@ -1,11 +1,12 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
+import { dayInCell } from "./csv-cells";
 import { type Column, REVIEW } from "./csv-columns";
 import type { CsvMistake } from "./csv-error";
 import { asWritten } from "./csv-formula";
 import type { Element, Section } from "./edit";
-import { ELEMENT_FIELD_NAMES, isOfEntries } from "./element-fields";
+import { ELEMENT_FIELD_NAMES, type ElementValue, isOfEntries, valueInCell } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
 /** One row of a table. */
@@ -42,7 +43,7 @@ export function rowOf(
   if (value === undefined) mistakes.push({ row, message: "has no value, and yet something beside it" });
   if (section === undefined || value === undefined || mistakes.length > 0) return mistakes;
 
-  const element: Record<string, string> = { [section === "vips" ? "email" : "value"]: value.text };
+  const element: Record<string, ElementValue> = { [section === "vips" ? "email" : "value"]: value.text };
   for (const field of ELEMENT_FIELD_NAMES) {
     const cell = given.get(field);
     if (cell === undefined) continue;
@@ -51,16 +52,13 @@ export function rowOf(
       mistakes.push({ row, column: cell.title, message: `is ${quote(cell.text)}, and a VIP has none` });
       continue;
     }
-    const text = field === "expires" ? dayOf(cell.text) : field === "type" ? typeOf(cell.text) : cell.text;
-    // The scope that is meant when none is written.
-    if (text !== undefined && !(field === "scope" && text.toLowerCase() === DEFAULT_VERDICT_SCOPE)) {
-      element[field] = field === "scope" ? text.toLowerCase() : text;
-    }
+    const said = valueInCell(field, cell.text);
+    if (said !== undefined) element[field] = said;
   }
   if (mistakes.length > 0) return mistakes;
   const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
     const text = given.get(field)?.text;
-    return text === undefined ? [] : [[key, key === "on" ? dayOf(text) : text] as const];
+    return text === undefined ? [] : [[key, key === "on" ? dayInCell(text) : text] as const];
   });
   if (reviewed.length === 0) return { row, section, element };
   // What is missing of it is told with what else the settings files' own schema refuses.
@@ -121,24 +119,6 @@ function sectionNamed(text: string): Section | undefined {
   if (/^(?:allow(?:ed|list)?|whitelist(?:ed)?|permit(?:ted)?)$/.test(word)) return "allow";
   if (/^(?:den(?:y|ied)|denylist|block(?:ed|list)?|blacklist(?:ed)?)$/.test(word)) return "deny";
   return /^vips?$/.test(word) ? "vips" : undefined;
-}
-
-/** A day as spreadsheets write it, where it can be read in one way only; anything else as it is, to be refused. */
-function dayOf(text: string): string {
-  if (/^never$/i.test(text)) return "never";
-  const [, year, month, day] =
-    /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
-  if (year !== undefined) return [year, month?.padStart(2, "0"), day?.padStart(2, "0")].join("-");
-  const [, dayFirst, second, last] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
-  return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
-}
-
-/** What a value is, by the names that people give it; undefined for a mailbox of a VIP and the like. */
-function typeOf(text: string): string {
-  const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
-  if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
-  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(word)) return "email_address";
-  return /^domain(?:name)?$/.test(word) ? "domain" : text;
 }
 
 /** What two rows about the same thing share. */

@@ -2,7 +2,7 @@ import Papa from "papaparse";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { REVIEW, reviewCells } from "./csv-columns";
 import { defused } from "./csv-formula";
-import { ELEMENT_FIELD_NAMES } from "./element-fields";
+import { TEXT_FIELD_NAMES } from "./element-fields";
 import type { Settings } from "./settings";
 
 /**
@@ -28,18 +28,19 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
 }
 
 /** What the type of an entry is, its value tells. */
-const WRITTEN = [
-  ...(["list", "value", "scope"] as const),
-  ...ELEMENT_FIELD_NAMES.filter((name) => name !== "scope" && name !== "type"),
-];
+const WRITTEN = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
 
 function tableText(
   columns: readonly string[],
   rows: readonly (readonly string[])[],
   delimiter: string,
 ): string {
-  const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
-  return csvText([titles, ...rows], delimiter);
+  return csvText([columns.map(titleOf), ...rows], delimiter);
+}
+
+/** The title of a field's column: `approved by`. */
+export function titleOf(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** Rows, the titles first, as a table that spreadsheets open: of the form that {@link writeCsv} writes. */

@@ -1,7 +1,7 @@
 import { DEFAULT_VERDICT_SCOPE, type List } from "../settings/assumptions";
+import { standingOf } from "../settings/entry-fields";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
-import { canonicalComment } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { saidOf } from "./element-fields";
 import type { Place } from "./finding";
@@ -43,20 +43,17 @@ export function declaredEntry(
       overrides,
     };
   }
-  const about = aboutOf(raw);
-  const acceptRisk = raw.acceptRisk === undefined ? undefined : canonicalComment(raw.acceptRisk);
-  const text = textOfEntry({ list, comment: about.comment, acceptRisk });
-  const said = withoutUndefined({ ...about, acceptRisk });
+  const about = { list, ...standingOf(raw) };
   return {
     kind: "entry",
     key,
-    text,
-    list,
+    text: textOfEntry(about),
+    ...about,
     value,
     written,
     entryType,
     verdictScope,
-    ...said,
+    ...saidBeside(raw),
     place,
     overrides,
   };
@@ -67,7 +64,7 @@ const NO_PLACES: readonly Place[] = Object.freeze([]);
 /** A VIP, the same. */
 export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
   const email = mailbox(raw.email);
-  const about = aboutOf(raw);
+  const about = standingOf(raw);
   return withoutUndefined({
     kind: "vip" as const,
     key: keyOfVip(email),
@@ -75,32 +72,27 @@ export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined
     email,
     written: raw.email,
     ...about,
+    ...saidBeside(raw),
     place,
     isShort,
     overrides: NO_PLACES,
   });
 }
 
-function aboutOf({ comment, reviewed, ...raw }: Omit<RawVip, "email">) {
-  const text = canonicalComment(comment);
-  return { comment: text === "" ? undefined : text, ...saidOf(withoutUndefined(raw)), reviewed };
+function saidBeside({ reviewed, ...raw }: Omit<RawVip, "email">) {
+  return { ...saidOf(withoutUndefined(raw)), ...withoutUndefined({ reviewed }) };
 }
 
 /** An entry as an element of `AllowDenyList`. */
-export function entryArguments({ list, value, verdictScope, comment, acceptRisk }: DeclaredEntry) {
-  const isDefault = verdictScope === DEFAULT_VERDICT_SCOPE;
-  return withoutUndefined({
-    list,
-    value,
-    verdictScope: isDefault ? undefined : verdictScope,
-    comment,
-    acceptRisk,
-  });
+export function entryArguments(one: DeclaredEntry) {
+  const { list, value, verdictScope } = one;
+  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope };
+  return { value, ...scope, ...standingOf(one), list };
 }
 
 /** A VIP as an element of `VipList`. */
-export function memberArguments({ email, comment }: DeclaredVip) {
-  return withoutUndefined({ email, comment });
+export function memberArguments(one: DeclaredVip) {
+  return { email: one.email, ...standingOf(one) };
 }
 
 /** The canonical form of what is a value; what is none stays as it is. */

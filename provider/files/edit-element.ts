@@ -1,5 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from "yaml";
-import { ELEMENT_FIELD_NAMES } from "./element-fields";
+import { ELEMENT_FIELD_NAMES, type ElementValue } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
 
@@ -25,7 +25,7 @@ export interface ElementStyle {
 type Quotes = NonNullable<TextStyle["quotes"]>;
 
 /** What stands under a key of an element: a text, or the decision that it stays. */
-export type Said = string | Reviewed;
+export type Said = ElementValue | Reviewed;
 
 /** The order of keys in an element. */
 const KEYS: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];

@@ -1,12 +1,10 @@
+import type { Element } from "../settings/entry-fields";
 import type { Said } from "./edit-element";
 import type { ElementFieldName } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
 /** The sections of a settings file that declare something. */
 export type Section = "vips" | "allow" | "deny";
-
-/** What an element of a section says: `value`, or `email` of a VIP, and what else is said of it. */
-export type Element = Readonly<Record<string, string>>;
 
 /** One change of a settings file. An element is named by its value, as somebody wrote it or in canonical form. */
 export type Edit =

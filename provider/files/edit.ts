@@ -1,3 +1,4 @@
+import type { Element } from "../settings/entry-fields";
 import { quote } from "../settings/text";
 import { BlockSection, blockSection } from "./edit-block";
 import { checkEdited } from "./edit-check";
@@ -5,7 +6,7 @@ import { type ElementStyle, lineEndAfter } from "./edit-element";
 import { EditError } from "./edit-error";
 import { FlowSection, flowSection } from "./edit-flow";
 import { subjectKeyOf } from "./edit-identity";
-import { type Edit, type Element, elementOf, type Section, type SectionText } from "./edit-section";
+import { type Edit, elementOf, type Section, type SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit, readUnnamed } from "./edit-text";
 import type { LaidOut, Layout } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";

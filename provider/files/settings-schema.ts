@@ -1,25 +1,13 @@
 import { z } from "zod";
 import { ON_DELETE } from "../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { explainVipMode, LIST_MODES, VIP_LIST_MODES } from "../settings/list-mode";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
-import { daysOfTerm, parseTerm } from "../settings/term";
 import { quote } from "../settings/text";
+import { ENTRY_SHAPE, isDate, VIP_SHAPE } from "./element-fields";
 import { type POLICY_SUBJECTS, type Policy, policyRules } from "./policy-schema";
-import {
-  flag,
-  harmlessText,
-  mapping,
-  missingOr,
-  oneOf,
-  plainText,
-  SAYS_NOTHING,
-  shortText,
-  shownText,
-  wholeNumber,
-} from "./schema-words";
+import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } from "./schema-words";
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
@@ -38,15 +26,6 @@ const value = read(parseEntryValue, "a domain, an IP address or a mailbox").desc
 
 const mailbox = read(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
 
-const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
-
-const expires = plainText('a date such as 2027-03-31, or "never"')
-  .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${dayInstead(String(issue.input))}` })
-  .refine((text) => !EXPIRES.test(text) || text === "never" || isDate(text), {
-    error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
-  })
-  .describe("The last day (UTC) on which it is declared, as 2027-03-31; or never.");
-
 /** When somebody last decided that it stays, and who. */
 export const reviewedMark = z.strictObject(
   {
@@ -64,34 +43,6 @@ export const reviewedMark = z.strictObject(
 /** A decision that something stays, as a settings file has it. */
 export type Reviewed = Readonly<z.infer<typeof reviewedMark>>;
 
-/** What people write beside an entry or a VIP. Only the comment is sent to the service. */
-const about = {
-  // One that stands at the service already may say as little as "---".
-  comment: harmlessText("a text")
-    .refine((text) => /[^\p{C}\p{Z}]/u.test(text), SAYS_NOTHING)
-    .describe("Why it is here. The service keeps it, and shows it in its console.")
-    .optional(),
-  ticket: shortText("a text")
-    .describe("Where it was asked for and decided, as INC-1042. Not sent to the service.")
-    .optional(),
-  owner: shortText("a text").describe("Who answers for it. Not sent to the service.").optional(),
-  approvedBy: shortText("a text")
-    .describe("Who else looked at it and agreed. Not sent to the service.")
-    .optional(),
-  expires: expires.optional(),
-  reviewed: reviewedMark
-    .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
-    .optional(),
-};
-
-const scope = shortText("a text")
-  .refine((text) => !isKnownInAnotherCase(text), {
-    error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
-  })
-  .describe(
-    `Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`,
-  );
-
 /** An element that is neither a text alone nor a mapping. */
 const orMapping = (wanted: string) => ({
   error: (issue: { code: string; input?: unknown }) =>
@@ -100,23 +51,16 @@ const orMapping = (wanted: string) => ({
       : undefined,
 });
 
+const reviewed = reviewedMark
+  .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
+  .optional();
+
 const entry = z.strictObject(
-  {
-    value,
-    ...about,
-    scope: scope.optional(),
-    type: z
-      .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
-      .describe("What the value is. Inferred from it when left out.")
-      .optional(),
-    acceptRisk: shownText("a text")
-      .describe("Why an entry that is refused as risky is meant all the same. Not sent to the service.")
-      .optional(),
-  },
+  { value, ...ENTRY_SHAPE, reviewed },
   orMapping("a domain, an IP address or a mailbox"),
 );
 
-const vip = z.strictObject({ email: mailbox, ...about }, orMapping("a mailbox address"));
+const vip = z.strictObject({ email: mailbox, ...VIP_SHAPE, reviewed }, orMapping("a mailbox address"));
 
 const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example"), {
   error: (issue) => missingOr(issue.input, "a list of patterns"),
@@ -320,24 +264,4 @@ function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string
   return parseOwnDomains(parsed.value.canonical).ok
     ? { ok: true }
     : { ok: false, reason: `${quote(text)} is no domain` };
-}
-
-/** What to write for what is no date: what a term comes to, where it is one. */
-function dayInstead(text: string): string {
-  const today = new Date().toISOString().slice(0, 10);
-  const term = daysOfTerm(text) === undefined ? undefined : parseTerm(text, today);
-  return term?.ok
-    ? `write the last day: ${term.value}, counted from today`
-    : "write a date as 2027-03-31, or never";
-}
-
-/** Whether there is such a day. */
-export function isDate(text: string): boolean {
-  const date = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
-}
-
-function isKnownInAnotherCase(text: string): boolean {
-  const known: readonly string[] = KNOWN_VERDICT_SCOPES;
-  return !known.includes(text) && known.includes(text.toLowerCase());
 }

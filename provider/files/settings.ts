@@ -1,20 +1,14 @@
-import type { EntryType, List } from "../settings/assumptions";
+import type { ListedEntry, ListedVip } from "../settings/keyed-list";
+import type { SaidTexts } from "./element-fields";
 import type { Finding, Place } from "./finding";
 import type { ListsOptions, Policy, Reviewed, SettingsFile } from "./settings-schema";
 
 /** What is declared of an entry or a VIP beside what it is, and where. */
-export interface Declared {
+export interface Declared extends SaidTexts {
   /** The key in a keyed list: the canonical value or mailbox, with what tells it from others of the same value. */
   readonly key: string;
   /** The text of the key in a keyed list: `deny: INC-7`. */
   readonly text: string;
-  /** In canonical form; never empty. The only one of these that the service is sent. */
-  readonly comment?: string;
-  readonly ticket?: string;
-  readonly owner?: string;
-  readonly approvedBy?: string;
-  /** The last day (UTC) on which it is declared, `2027-03-31`, or `never`; undefined when nothing is said. */
-  readonly expires?: string;
   /** The last decision that it stays. */
   readonly reviewed?: Reviewed;
   /** Where it is declared: the value itself. */
@@ -26,24 +20,16 @@ export interface Declared {
 }
 
 /** An entry of the allow/deny list as the files declare it. */
-export interface DeclaredEntry extends Declared {
+export interface DeclaredEntry extends Declared, Omit<ListedEntry, "unknown"> {
   readonly kind: "entry";
-  readonly list: List;
-  /** In canonical form. */
-  readonly value: string;
-  /** As it was written. */
+  /** The value as it was written. */
   readonly written: string;
-  readonly entryType: EntryType;
-  readonly verdictScope: string;
-  readonly acceptRisk?: string;
 }
 
 /** A VIP as the files declare it. */
-export interface DeclaredVip extends Declared {
+export interface DeclaredVip extends Declared, Omit<ListedVip, "unknown"> {
   readonly kind: "vip";
-  /** In canonical form. */
-  readonly email: string;
-  /** As it was written. */
+  /** The mailbox as it was written. */
   readonly written: string;
 }
 

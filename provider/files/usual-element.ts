@@ -1,7 +1,8 @@
 import { isPlainDomain } from "../settings/entry-value";
 import { isPlainText } from "../settings/text";
 import { isMapping } from "./edit-identity";
-import { isDate, type PolicySubject } from "./settings-schema";
+import { isDate } from "./element-fields";
+import type { PolicySubject } from "./settings-schema";
 
 /**
  * Whether an element of an allow or deny list is one as almost all are, so that nothing in it can be wrong: a plain domain, alone or

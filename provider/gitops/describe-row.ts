@@ -1,12 +1,13 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { canonicalComment, printable, quote } from "../settings/text";
+import { detailsOf } from "../settings/standing-text";
+import { printable, quote } from "../settings/text";
 
 /** An entry in words, with what a person would look for it by. */
 export function describeEntry(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
   const made = madeBy("added", row.created_at, row.created_by);
-  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${commentOf(row)}${made === "" ? "" : `, ${made}`})`;
+  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${aboutOf(row)}${made === "" ? "" : `, ${made}`})`;
 }
 
 /** The same of a VIP. */
@@ -15,14 +16,16 @@ export function describeVip(row: VipEmployeeRow): string {
   const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
     .filter((text) => text !== "")
     .join(", ");
-  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${commentOf(row)})`;
+  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${aboutOf(row)})`;
 }
 
 /** As much of a text is shown as people write; the whole stays at the service. */
 const LONGEST_SHOWN = 1_000;
 
-function commentOf({ comment }: { readonly comment?: string | undefined }): string {
-  return canonicalComment(comment) === "" ? "" : `, comment ${quote(comment, LONGEST_SHOWN)}`;
+function aboutOf(row: object): string {
+  return detailsOf(row)
+    .map(([name, text]) => `, ${name} ${quote(text, LONGEST_SHOWN)}`)
+    .join("");
 }
 
 /** Who a VIP is. */

@@ -1,7 +1,7 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
-import { sameComment } from "../settings/comparable";
 import { dangerRank, describeHidden, sortByDanger } from "../settings/danger";
+import { detailsOf, differingTexts } from "../settings/standing-text";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
 import { driftTransition } from "./drift";
@@ -110,13 +110,10 @@ function factsOf({ what, there, declared, place, why, kind, movedBy }: DriftItem
   const facts: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list) facts.push(`list: ${there.list}, declared ${declared.list}`);
-    if (!sameComment(there.comment, declared.comment)) {
-      facts.push(
-        `comment: ${quote(there.comment ?? "", 300)}, declared ${quote(declared.comment ?? "", 300)}`,
-      );
-    }
-  } else if (there?.comment !== undefined) {
-    facts.push(`comment: ${quote(there.comment, 300)}`);
+    for (const [name, text = "", other = ""] of differingTexts(there, declared))
+      facts.push(`${name}: ${quote(text, 300)}, declared ${quote(other, 300)}`);
+  } else {
+    for (const [name, text] of detailsOf(there ?? {})) facts.push(`${name}: ${quote(text, 300)}`);
   }
   if (there?.by !== undefined || there?.at !== undefined) {
     const by = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;

@@ -1,14 +1,17 @@
 import type { FileEdit } from "../files/change-files";
 import type { Edit, Element, Section } from "../files/edit";
+import { type ElementFieldName, type ElementValue, textsOf } from "../files/element-fields";
 import { lineText } from "../files/finding";
 import { isOwnFile, ownFileFor } from "../files/own-file";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import { readYaml } from "../files/yaml-source";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
+import { DETAIL_NAMES, differingDetails } from "../settings/entry-fields";
 import { parseEntryValue } from "../settings/entry-value";
 import { ENTRIES, MEMBERS, readPatterns } from "../settings/list-arguments";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
+import { detailsOf } from "../settings/standing-text";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { schemaRefusal } from "./declarable";
@@ -115,15 +118,14 @@ class Adopting implements AdoptSteps {
     if (!this.#what.has("changed")) return;
     const one = this.#declarationOf(item);
     if (one === undefined) return;
-    const { list, comment } = item.there ?? {};
+    const { list } = item.there ?? {};
     if (one.kind === "entry" && list !== one.list) {
       this.#move(item, one, list);
       return;
     }
-    const element = withoutUndefined({ ...elementOf(one), comment });
-    const written = { section: sectionOf(one), element };
+    const written = { section: sectionOf(one), element: elementAt(item, one) };
     const edits = (): FileEdit[] => {
-      if (this.#isOwn(one)) return [setting(one, "comment", comment), ...unapproved(one)];
+      if (this.#isOwn(one)) return [...adopting(item, one), ...unapproved(one)];
       // The included file is others' too: what stands here takes its place for this tenant.
       return [this.#adding({ ...written, note: "as the tenant has it; the included file says otherwise" })];
     };
@@ -162,7 +164,6 @@ class Adopting implements AdoptSteps {
       return true;
     }
     const { verdictScope } = there;
-    const { comment } = there.there ?? {};
     const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
     const section = sectionOf(one);
     if (one.overrides.length > 0 || !this.#isOwn(one)) {
@@ -173,12 +174,12 @@ class Adopting implements AdoptSteps {
       return true;
     }
     const edits = (): FileEdit[] => [
-      ...(comment === one.comment ? [] : [setting(one, "comment", comment)]),
+      ...adopting(there, one),
       ...unapproved(one),
       // The last: by its scope the element is named.
       setting(one, "scope", scope),
     ];
-    const element = withoutUndefined({ ...elementOf(one), comment, scope });
+    const element = withoutUndefined({ ...elementAt(there, one), scope });
     this.#step("changed", [missing, there], { section, element }, edits, lostOf(one));
     return true;
   }
@@ -192,8 +193,7 @@ class Adopting implements AdoptSteps {
       const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
       this.#leave(item, this.#waysAround(one, lines));
     } else {
-      const { ticket: _ticket, acceptRisk: _risk, ...kept } = elementOf(one);
-      const element = withoutUndefined({ ...kept, comment: item.there?.comment });
+      const { ticket: _ticket, acceptRisk: _risk, ...element } = elementAt(item, one);
       const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
       const written = { section: list, element };
       const edits = (): FileEdit[] => [...removing(one), this.#adding({ ...written, note })];
@@ -290,11 +290,12 @@ interface Addition {
 }
 
 function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): Addition {
-  const { comment, by, at: day } = there;
+  const { by, at: day } = there;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
   const who = by === undefined ? "" : ` by ${printable(by)}`;
   const when = day === undefined ? "" : ` on ${printable(day.slice(0, 10))}`;
-  const element = withoutUndefined(kind === "vip" ? { email: value, comment } : { value, comment, scope });
+  const about = Object.fromEntries(detailsOf(there));
+  const element = withoutUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
   const section = kind === "vip" ? "vips" : (there.list as List);
   return { section, element, note: `added at the tenant${who}${when}` };
 }
@@ -313,10 +314,9 @@ function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefin
 
 /** All that is said of something and is true of it still, when it is written anew. */
 function elementOf(one: Declaration): Element {
-  const { comment, ticket, owner, expires } = one;
-  const about = { comment, ticket, owner, expires };
-  if (one.kind === "vip") return withoutUndefined({ email: one.written, ...about });
-  const { written, verdictScope, entryType, acceptRisk } = one;
+  const { approvedBy: _before, ...about } = textsOf(one);
+  if (one.kind === "vip") return { email: one.written, ...about };
+  const { written, verdictScope, entryType } = one;
   const inferred = parseEntryValue(written);
   const isTold = inferred.ok && inferred.value.entryType === entryType;
   return withoutUndefined({
@@ -324,8 +324,20 @@ function elementOf(one: Declaration): Element {
     ...about,
     scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
     type: isTold ? undefined : entryType,
-    acceptRisk,
   });
+}
+
+/** The same as the tenant has it: with what it tells, and without what it doesn't. */
+function elementAt({ there = {} }: DriftItem, one: Declaration): Element {
+  const said = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  return Object.fromEntries(
+    Object.entries(said).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** What makes a declaration say what the tenant has. */
+function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return differingDetails(there, one).map((name) => setting(one, name, there[name]));
 }
 
 /** Whoever approved it, or looked at it and kept it, did not see what it is now. */
@@ -344,8 +356,8 @@ function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = [
 
 function setting(
   one: Declaration,
-  key: "comment" | "scope" | "approvedBy" | "reviewed",
-  to: string | undefined,
+  key: ElementFieldName | "reviewed",
+  to: ElementValue | undefined,
 ): FileEdit {
   const edit = { do: "set", ...named(one), key, to } as Edit;
   return { file: one.place.file, edit };

@@ -1,6 +1,6 @@
 import type { Settings } from "../files/settings";
 import { desiredOf, type KnownLists } from "../plan/desired";
-import { isSameThere, leftByRun } from "../plan/left-by-run";
+import { leftByRun } from "../plan/left-by-run";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { makePlan, type PlanInput } from "../plan/make-plan";
 import type { Observed } from "../plan/observed";
@@ -8,6 +8,7 @@ import type { Change, Standing } from "../plan/plan";
 import { otherTenantGuards } from "../plan/withheld";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Transition } from "../settings/danger";
+import { isSameStanding } from "../settings/entry-fields";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
 import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftWhat } from "./drift-schema";
@@ -127,8 +128,8 @@ function keyOfEntryKey(key: string, list: string): string {
 function moverOf({ kind, key, before, after }: Change, known: KnownLists): NonNullable<DriftItem["movedBy"]> {
   const left = leftByRun(kind, key, (kind === "vip" ? known.vips : known.entries).content);
   if (left === undefined) return before === undefined ? "files" : "both";
-  if (after !== undefined && isSameThere(left, after)) return "tenant";
-  return before !== undefined && isSameThere(left, before) ? "files" : "both";
+  if (after !== undefined && isSameStanding(left, after)) return "tenant";
+  return before !== undefined && isSameStanding(left, before) ? "files" : "both";
 }
 
 /** What is said of what nobody did anything to at the tenant, as far as the stack's state tells. */

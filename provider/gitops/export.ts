@@ -9,6 +9,7 @@ import { ownDomainsSeen, refuseStrangers } from "../plan/same-tenant";
 import { type Declarable, type Declared, isDeclarable } from "../resources/lifecycle/declarable";
 import type { EntryType } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { Element } from "../settings/entry-fields";
 import { canonicalMailbox, parseEntryValue } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
@@ -243,7 +244,7 @@ function sectionText(section: string, elements: readonly string[]): string {
 
 /** An element with who made it beside its first line, and notes above. */
 function elementLines(
-  element: Readonly<Record<string, string>>,
+  element: Element,
   subjectKey: ElementStyle["subjectKey"],
   about: string,
   notes: readonly string[],

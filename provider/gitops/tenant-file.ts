@@ -1,9 +1,9 @@
-import type { DeclaredEntry, Declared as DeclaredInFile, Settings } from "../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
 import type { Declared } from "../resources/lifecycle/declarable";
-import { sameComment } from "../settings/comparable";
+import { type Element, isSameStanding } from "../settings/entry-fields";
 import { prunes, prunesAny } from "../settings/list-mode";
 import {
   entriesSection,
@@ -25,7 +25,7 @@ export interface TenantFileOptions {
   /** What all tenants share. Default: nothing. */
   readonly baseline?: Baseline;
   /** What is said of all that the file declares: ticket, owner, approvedBy, expires. */
-  readonly facts?: Readonly<Record<string, string>>;
+  readonly facts?: Element;
 }
 
 /** What all tenants share. */
@@ -74,13 +74,10 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   const held = heldBy(observed, { ownDomains, includeAutomatic }, known);
   const entries = new Map(below?.entries.map((one) => [one.key, one]));
   const vips = new Map(below?.vips.map((one) => [one.key, one]));
-  const isSame = (one: DeclaredInFile | undefined, comment: string | undefined): boolean =>
-    one !== undefined && sameComment(one.comment, comment);
-  const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => {
-    const one = entries.get(key);
-    return one?.list !== row.list || !isSame(one, row.comment);
-  });
-  const ownVips = held.vips.filter(({ key, row }) => !isSame(vips.get(key), row.comment));
+  const isOwn = (row: object, one: DeclaredEntry | DeclaredVip | undefined): boolean =>
+    one === undefined || !isSameStanding(row, one);
+  const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => isOwn(row, entries.get(key)));
+  const ownVips = held.vips.filter(({ key, row }) => isOwn(row, vips.get(key)));
   const moved = ownEntries.flatMap(({ key, row }) => {
     const one = entries.get(key);
     return one === undefined || one.list === row.list ? [] : [one];

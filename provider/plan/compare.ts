@@ -1,6 +1,6 @@
-import { SAID_FIELD_NAMES } from "../files/element-fields";
-import { standingText } from "../resources/reviewed-plan";
+import { SAID_FIELD_NAMES, saidOf } from "../files/element-fields";
 import { hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
+import { standingText } from "../settings/standing-text";
 import { printable } from "../settings/text";
 import type { Change, Plan, Standing } from "./plan";
 
@@ -86,8 +86,8 @@ function declaredOtherwise(reviewed: Plan, now: Plan): string[] {
   const said = now.changes.flatMap((change) => {
     const was = before.get(`${change.kind} ${change.key}`);
     if (was === undefined) return [];
-    const [old, current] = [saidOf(was), saidOf(change)];
-    return Object.keys(current).flatMap((field) =>
+    const [old, current] = [saidOfChange(was), saidOfChange(change)];
+    return SAID_OF_CHANGE.flatMap((field) =>
       old[field] === current[field]
         ? []
         : [
@@ -102,9 +102,10 @@ function declaredOtherwise(reviewed: Plan, now: Plan): string[] {
   ];
 }
 
-function saidOf({ after, accepted, ...change }: Change): Record<string, string | undefined> {
-  const said = SAID_FIELD_NAMES.map((name) => [name, change[name]] as const);
-  return { ...Object.fromEntries(said), acceptRisk: after?.acceptRisk ?? accepted };
+const SAID_OF_CHANGE = [...SAID_FIELD_NAMES, "acceptRisk"] as const;
+
+function saidOfChange(change: Change) {
+  return { ...saidOf(change), acceptRisk: change.after?.acceptRisk ?? change.accepted };
 }
 
 function calledOf({ kind, key, before, after }: Change): string {

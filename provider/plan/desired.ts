@@ -1,4 +1,4 @@
-import { SAID_FIELD_NAMES } from "../files/element-fields";
+import { saidOf } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import type { KeyedList } from "../settings/keyed-list";
@@ -137,13 +137,6 @@ function declaration({ kind, resource, options, declared, about }: DesiredList):
   const said = Array.from(about, ([key, one]) => [key, saidOf(one)] as const);
   return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
 }
-
-function saidOf(one: DeclaredEntry | DeclaredVip): readonly (string | undefined)[] {
-  const said = SAID_FIELD_NAMES.map((name) => one[name]);
-  return said.every((one) => one === undefined) ? NOTHING_SAID : said;
-}
-
-const NOTHING_SAID = SAID_FIELD_NAMES.map(() => undefined);
 
 function sorted(object: object): unknown[] {
   return inOrder(Object.entries(object));

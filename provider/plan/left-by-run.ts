@@ -1,27 +1,22 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import { sameComment } from "../settings/comparable";
-import { isUnmanaged, type KeyedList, readEntry, readVip } from "../settings/keyed-list";
-import { withoutUndefined } from "../settings/without-undefined";
-import type { Change, Standing } from "./plan";
-import { isEntryRow, standingOfEntry, standingOfVip } from "./rows";
-
-/** What of an entry or a VIP the service is sent. */
-export type Sent = Pick<Standing, "list" | "comment">;
+import { isSameStanding, type Standing } from "../settings/entry-fields";
+import { isUnmanaged, type KeyedList } from "../settings/keyed-list";
+import { ENTRIES, MEMBERS } from "../settings/list-arguments";
+import type { Change } from "./plan";
+import { isEntryRow } from "./rows";
 
 /**
  * What the last run left at the tenant under a key, as the stack's state holds it: what it declared, or what a refresh found in its
  * place since. Undefined where it declared nothing of it, or no state was read.
  */
-export function leftByRun(kind: Change["kind"], key: string, known: KeyedList | undefined): Sent | undefined {
+export function leftByRun(
+  kind: Change["kind"],
+  key: string,
+  known: KeyedList | undefined,
+): Standing | undefined {
   const text = known !== undefined && Object.hasOwn(known, key) ? known[key] : undefined;
   if (text === undefined || isUnmanaged(text)) return undefined;
-  const left: Sent | undefined = kind === "vip" ? readVip(key, text) : readEntry(key, text);
-  return left && withoutUndefined({ list: left.list, comment: left.comment });
-}
-
-/** Whether two are the same to the service. */
-export function isSameThere(one: Sent, other: Sent): boolean {
-  return one.list === other.list && sameComment(one.comment, other.comment);
+  return (kind === "vip" ? MEMBERS : ENTRIES).standing(key, text);
 }
 
 /**
@@ -40,7 +35,7 @@ export function doneSince(
   if (row === undefined) {
     return "gone from the tenant since the stack's last run; who took it away, the service does not tell";
   }
-  if (isSameThere(left, isEntryRow(row) ? standingOfEntry(row) : standingOfVip(row))) return undefined;
+  if (isSameStanding(row, left)) return undefined;
   const day = isEntryRow(row) ? undefined : dayOfChange(row);
   const on = day === undefined ? "" : ` (on ${day})`;
   return `changed at the tenant since the stack's last run${on}; by whom, the service does not tell`;

@@ -4,8 +4,8 @@ import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
 import { EntryMatch, type KeyedRows, keyedRows, keyOfRow } from "../resources/lifecycle/entry-match";
 import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
-import { sameComment } from "../settings/comparable";
 import { isOverlappingScope } from "../settings/coverage";
+import { isSameStanding, standingOf } from "../settings/entry-fields";
 import { naturalKey } from "../settings/entry-value";
 import {
   asUnmanaged,
@@ -95,15 +95,10 @@ export class Comparison {
     if (entry === undefined) return;
     const row = match.found.get(key);
     if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
-    if (row !== undefined && row.list === entry.list && sameComment(row.comment, entry.comment)) {
+    if (row !== undefined && isSameStanding(row, entry)) {
       this.unchanged += 1;
       return;
     }
-    const after = withoutUndefined({
-      list: entry.list,
-      comment: entry.comment,
-      acceptRisk: entry.acceptRisk,
-    });
     const subject = subjectOf(entry, key);
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
@@ -117,7 +112,7 @@ export class Comparison {
       ...subject,
       sign,
       ...withoutUndefined({ before, mayReplace, why: doneSince(list, key, row) }),
-      after,
+      after: standingOf(entry),
       ...this.#said(list, key),
     });
     if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
@@ -193,7 +188,7 @@ export class Comparison {
     const vip = readVip(key, text);
     const row = this.#observed.vips.get(key);
     if (row !== undefined) this.#accounted.add(row);
-    if (row !== undefined && sameComment(row.comment, vip.comment)) {
+    if (row !== undefined && isSameStanding(row, vip)) {
       this.unchanged += 1;
       return;
     }
@@ -206,7 +201,7 @@ export class Comparison {
         before: row === undefined ? undefined : standingOfVip(row),
         why: doneSince(list, key, row),
       }),
-      after: withoutUndefined({ comment: vip.comment }),
+      after: standingOf(vip),
       ...this.#said(list, key),
     });
   }

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import type { TextFieldName } from "../files/element-fields";
+import { saidTexts } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import { LISTS } from "../settings/assumptions";
+import { standingJson } from "../settings/entry-fields";
 import { count, text } from "../settings/json-fields";
 
 /** The version of the format of a plan. */
@@ -37,9 +38,7 @@ const finding = z
 
 export const standing = z
   .strictObject({
-    list: list.describe("Only of entries.").exactOptional(),
-    comment: z.string().exactOptional(),
-    acceptRisk: text("Why its risk is accepted.").exactOptional(),
+    ...standingJson,
     by: text("Who made it, as the service tells it.").exactOptional(),
     at: text("When it was made, as the service tells it.").exactOptional(),
   })
@@ -59,16 +58,6 @@ export const subject = {
   ).exactOptional(),
   verdictScope: text("Only of entries.").exactOptional(),
 };
-
-/** What a file says of an entry or a VIP, as texts. */
-export const declaredTexts = {
-  comment: z.string().exactOptional(),
-  ticket: z.string().exactOptional(),
-  owner: z.string().exactOptional(),
-  approvedBy: z.string().exactOptional(),
-  expires: text("The last day (UTC), or never.").exactOptional(),
-  acceptRisk: text("Why its risk is accepted.").exactOptional(),
-} satisfies Readonly<Record<TextFieldName, z.ZodType>>;
 
 const counts = z
   .array(
@@ -136,10 +125,7 @@ export const change = z
         "Entries of the same value and list in another scope. Where the service holds one entry a value only, the addition replaces one of these (adopt: true).",
       )
       .exactOptional(),
-    ticket: z.string().exactOptional(),
-    owner: z.string().exactOptional(),
-    approvedBy: z.string().exactOptional(),
-    expires: text("The last day (UTC), or never.").exactOptional(),
+    ...saidTexts,
     accepted: text(
       "Why what speaks against it is accepted: the acceptRisk of what is declared, or of what expired.",
     ).exactOptional(),

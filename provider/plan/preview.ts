@@ -5,6 +5,7 @@ import { nameInUrn, type ResourceKind, resourceKind, typeInUrn } from "../resour
 import { completeAllowDenyEntry } from "../settings/arguments";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
+import { detailsOf } from "../settings/standing-text";
 import { harmless, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Desired, DesiredList } from "./desired";
@@ -154,11 +155,12 @@ function desiredList(
 }
 
 function entryContent(one: Record<string, unknown>, resource: string): KeyedList {
-  const { list, value, entryType, verdictScope, comment, acceptRisk } = completeAllowDenyEntry(one);
-  if (![list, value, entryType, verdictScope].every(isTold) || !isTold(comment ?? ""))
+  const entry = completeAllowDenyEntry(one);
+  const { list, value, entryType, verdictScope } = entry;
+  if (![list, value, entryType, verdictScope, ...detailsOf(entry).map(([, text]) => text)].every(isTold))
     throw notTold(quote(resource));
   const key = keyOfEntry({ value: canonicalValue(value), entryType, verdictScope });
-  return { [key]: textOfEntry({ list, comment, acceptRisk }) };
+  return { [key]: textOfEntry(entry) };
 }
 
 function vipContent({ email, comment }: Record<string, unknown>, resource: string): KeyedList {

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { LISTS, type List } from "../settings/assumptions";
+import { standingOf } from "../settings/entry-fields";
 import type { ListedEntry } from "../settings/keyed-list";
-import { canonicalComment } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Change, Standing } from "./plan";
 
@@ -14,24 +14,16 @@ export function subjectOf(
 }
 
 /** What a plan tells of an entry that is there. */
-export function standingOfEntry({ list, comment, created_by, created_at }: AllowDenyEntryRow): Standing {
-  const text = canonicalComment(comment);
-  return withoutUndefined({
-    list: isList(list) ? list : undefined,
-    comment: text === "" ? undefined : text,
-    by: told(created_by),
-    at: told(created_at),
-  });
+export function standingOfEntry(row: AllowDenyEntryRow): Standing {
+  return {
+    ...standingOf(row),
+    ...withoutUndefined({ by: told(row.created_by), at: told(row.created_at) }),
+  };
 }
 
 /** The same of a VIP. */
-export function standingOfVip({ comment, added_by, date_added }: VipEmployeeRow): Standing {
-  const text = canonicalComment(comment);
-  return withoutUndefined({
-    comment: text === "" ? undefined : text,
-    by: told(added_by),
-    at: told(date_added),
-  });
+export function standingOfVip(row: VipEmployeeRow): Standing {
+  return { ...standingOf(row), ...withoutUndefined({ by: told(row.added_by), at: told(row.date_added) }) };
 }
 
 /** What the service tells, where there is something to be read in it. */

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
-import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
 import type { ListMode } from "../settings/list-mode";
+import type { AllowDenyEntryArgs } from "./allow-deny-entry";
 import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
@@ -10,22 +10,9 @@ import { shell } from "./shell";
 import { briefTraces } from "./traces";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
-export interface AllowDenyListEntryArgs {
-  /** Which of the two lists. */
-  readonly list: pulumi.Input<List>;
+export interface AllowDenyListEntryArgs extends Omit<AllowDenyEntryArgs, "value" | "adopt"> {
   /** The domain, IP address or mailbox. In a map it may be left out: then the key is the value. */
   readonly value?: pulumi.Input<string> | undefined;
-  /** What the value is. Inferred from it when left out. */
-  readonly entryType?: pulumi.Input<EntryType> | undefined;
-  /** Which verdicts the entry overrides. Default: `"global"`. */
-  readonly verdictScope?: pulumi.Input<VerdictScope> | undefined;
-  /** Why the entry is here. An empty comment is the same as none. */
-  readonly comment?: pulumi.Input<string> | undefined;
-  /**
-   * Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows
-   * in the preview and stands in the stack's state, and is never sent to the service.
-   */
-  readonly acceptRisk?: pulumi.Input<string> | undefined;
 }
 
 /** The arguments of an {@link AllowDenyList}. */

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../client";
-import type { Standing } from "../settings/list-arguments";
+import { isSameStanding, type Standing, standingJson } from "../settings/entry-fields";
 import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
-import { canonicalComment, comparisonText, printable, quote } from "../settings/text";
+import { standingText } from "../settings/standing-text";
+import { quote } from "../settings/text";
 
 /** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
@@ -32,8 +33,7 @@ export interface ReviewedPlan {
 export type OnlyRemoves = (kind: string, key: string) => boolean;
 
 const standing = z.object({
-  list: z.string().exactOptional(),
-  comment: z.string().exactOptional(),
+  ...standingJson,
   by: z.string().exactOptional(),
   at: z.string().exactOptional(),
 });
@@ -169,17 +169,6 @@ function read(file: string): PlanFile {
   }
 }
 
-/** Whether two say the same; their comments may differ in white space, which a service may change. */
-function isSameStanding(one: Standing | undefined, other: Standing | undefined): boolean {
-  return comparisonText(told(one)) === comparisonText(told(other));
-}
-
 function told(one: Standing | undefined): string {
   return one === undefined ? "not there" : standingText(one);
-}
-
-/** An entry or VIP as a message tells it: `deny: "INC-7"`. */
-export function standingText({ list = "a VIP", comment }: Standing): string {
-  const text = canonicalComment(comment);
-  return printable(text === "" ? `${list} without a comment` : `${list}: "${text}"`);
 }

@@ -23,8 +23,8 @@ import {
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
 import type { EntryType } from "../settings/assumptions";
-import { sameComment } from "../settings/comparable";
 import { inverse, sortByDanger } from "../settings/danger";
+import { isSameStanding } from "../settings/entry-fields";
 import { readEntry } from "../settings/keyed-list";
 import { risksOf } from "../settings/risk";
 import type { TenantIdentity } from "../settings/tenant-identity";
@@ -422,8 +422,7 @@ const DONE = { add: "there as declared", change: "as declared", remove: "gone" }
 
 function isDone({ kind, key, after }: Change, { entries, vips }: Observed): boolean {
   const vip = vips.get(key);
-  const rows =
-    kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [{ ...vip, list: undefined }];
+  const rows = kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [vip];
   if (after === undefined) return rows.length === 0;
-  return rows.some(({ list, comment }) => list === after.list && sameComment(comment, after.comment));
+  return rows.some((row) => isSameStanding(row, after));
 }

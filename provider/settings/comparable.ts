@@ -1,4 +1,4 @@
-import { canonicalComment, comparisonText, quote } from "./text";
+import { comparisonText } from "./text";
 
 /*
  * How arguments are compared, in a diff and with what the service holds. What a preview does not know yet is no text,
@@ -22,10 +22,4 @@ export function sameComment(one: string | undefined, other: string | undefined):
 /** Whether two texts of a keyed list say the same: their comments may differ in white space. */
 export function sameListText(one: string, other: string): boolean {
   return one === other || comparisonText(one) === comparisonText(other);
-}
-
-/** A declared comment as a message names it; the same for comments that are the same. */
-export function describeComment(comment: string | undefined): string {
-  const text = canonicalComment(comment);
-  return text === "" ? "no comment" : `the comment ${quote(text)}`;
 }

@@ -1,9 +1,10 @@
-import type { z } from "zod";
-import type { allowDenyEntryArguments, vipEmployeeArguments } from "./arguments";
-import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { z } from "zod";
+import type { AllowDenyEntryInputs, allowDenyEntryArguments, vipEmployeeArguments } from "./arguments";
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "./assumptions";
 import { comparable, comparableComment } from "./comparable";
 import { canonicalMailbox, canonicalValue } from "./entry-value";
-import { harmless, printable } from "./text";
+import { text } from "./json-fields";
+import { canonicalComment, harmless, printable } from "./text";
 
 /** What code that iterates over the fields of an entry or a VIP needs to know of one. */
 export interface Field {
@@ -11,6 +12,10 @@ export interface Field {
   readonly wire?: string;
   /** How a change is made: in place, by a replacement, or not at all, since it is an option of the run. */
   readonly change: "in place" | "replace" | "none";
+  /** Where a whole list holds it: in the key of an entry, or in the text of the key. Absent: it is no part of a list's content. */
+  readonly listedIn?: "key" | "text";
+  /** The form in which a plan shows it; undefined for none. Default: the value itself. */
+  readonly canonical?: (value: unknown) => unknown;
   /** The form in which two values are compared; undefined for none. Default: the value itself. */
   readonly comparable?: (value: unknown) => unknown;
   /** The value that is sent to clear it. Default: it can't be cleared. */
@@ -25,39 +30,142 @@ export interface Field {
   readonly bracket?: string;
 }
 
+const plainText = {
+  listedIn: "text",
+  canonical: (text) => (typeof text === "string" && canonicalComment(text)) || undefined,
+  comparable: comparableComment,
+} as const satisfies Partial<Field>;
+
 const comment = {
+  ...plainText,
   wire: "comment",
   change: "in place",
-  comparable: comparableComment,
   cleared: "",
   shown: harmless,
 } as const;
 
 /** The arguments of an allow/deny entry. Without one of them, this doesn't compile. */
 export const ENTRY_FIELDS = {
-  value: { wire: "value", change: "replace", comparable: (value) => comparable(value, canonicalValue) },
-  entryType: { wire: "entry_type", change: "replace", isImplied: () => true },
-  list: { wire: "list", change: "in place" },
+  value: {
+    listedIn: "key",
+    wire: "value",
+    change: "replace",
+    comparable: (value) => comparable(value, canonicalValue),
+  },
+  entryType: { listedIn: "key", wire: "entry_type", change: "replace", isImplied: () => true },
+  list: {
+    listedIn: "text",
+    wire: "list",
+    change: "in place",
+    canonical: (list) => LISTS.find((known) => known === list),
+  },
   verdictScope: {
+    listedIn: "key",
     wire: "verdict_scope",
     change: "in place",
     isOptionalInAnswers: true,
     isImplied: (value) => value === DEFAULT_VERDICT_SCOPE,
   },
   comment,
-  acceptRisk: { change: "in place", comparable: comparableComment, bracket: "risk accepted" },
+  acceptRisk: { ...plainText, change: "in place", bracket: "risk accepted" },
   adopt: { change: "none" },
 } as const satisfies Record<keyof z.infer<typeof allowDenyEntryArguments>, Field>;
 
 /** The arguments of a VIP. Without one of them, this doesn't compile. */
 export const VIP_FIELDS = {
-  email: { wire: "email", change: "replace", comparable: (email) => comparable(email, canonicalMailbox) },
+  email: {
+    listedIn: "key",
+    wire: "email",
+    change: "replace",
+    comparable: (email) => comparable(email, canonicalMailbox),
+  },
   comment,
   onDelete: { change: "in place" },
 } as const satisfies Record<keyof z.infer<typeof vipEmployeeArguments>, Field>;
 
+type EntryFields = typeof ENTRY_FIELDS;
+
+/** The names of the fields that are in the text of a whole list. Those of a VIP are among them. */
+type StandingName = {
+  [Name in keyof EntryFields]: EntryFields[Name] extends { readonly listedIn: "text" } ? Name : never;
+}[keyof EntryFields];
+
+/** An entry or a VIP beside its key: what the text of a whole list holds. */
+export type Standing = Readonly<Partial<Pick<AllowDenyEntryInputs, StandingName>>>;
+
+/** An element of a settings file: its value or mailbox, and what is said of it under the names of the fields. */
+export type Element = Readonly<Record<string, NonNullable<Standing[StandingName]>>> & {
+  readonly [Name in "value" | "email" | "scope" | "acceptRisk"]?: string;
+};
+
+/** The same in JSON. Without a field, this doesn't compile. */
+export const standingJson = {
+  list: z.enum(LISTS).describe("Only of entries.").exactOptional(),
+  comment: z.string().exactOptional(),
+  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+} satisfies Record<StandingName, z.ZodType>;
+
+/** Those that the service is sent, all under the same names: else this doesn't compile, and a row is no standing. */
+type SentName = {
+  [Name in StandingName]: EntryFields[Name] extends { readonly wire: infer Wire } ? Wire : never;
+}[StandingName];
+
 type Fields = Readonly<Record<string, Field>>;
 type Values = Readonly<Record<string, unknown>>;
+
+/** The fields of a {@link Standing}; of thousands of entries each is looked at, so they are looked up once. */
+const STANDING_FIELDS = Object.entries<Field>(ENTRY_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
+const SENT_FIELDS = STANDING_FIELDS.filter(([, { wire }]) => wire !== undefined);
+
+/** What the service is sent of it in JSON. */
+export const sentJson = pick(
+  standingJson,
+  SENT_FIELDS.map(([name]) => name),
+) as Pick<typeof standingJson, SentName>;
+
+/** What stands beside the key of something that is declared, or of a row of the service, in the form in which a plan shows it. */
+export function standingOf(one: object): Standing {
+  return canonicalValues(STANDING_FIELDS, one);
+}
+
+/** What of it the service is sent. */
+export function sentOf(standing: object): Pick<Standing, SentName> {
+  return canonicalValues(SENT_FIELDS, standing);
+}
+
+type Sent = { readonly [Name in SentName]?: unknown };
+
+/** Whether two are the same to the service, in which each may be declared or a row. */
+export function isSameStanding(one: Sent | undefined, other: Sent | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other;
+  return SENT_FIELDS.every(([name, field]) =>
+    isSameValue(field, (one as Values)[name], (other as Values)[name]),
+  );
+}
+
+export type DetailName = Exclude<SentName, "list">;
+
+/** What the service is told of an entry or a VIP beside its list. */
+export const DETAIL_NAMES = SENT_FIELDS.flatMap(([name]) => (name === "list" ? [] : [name as DetailName]));
+
+/** Those of which two say something else. */
+export function differingDetails(one: Sent, other: Sent): readonly DetailName[] {
+  return DETAIL_NAMES.filter((name) => !isSameValue(ENTRY_FIELDS[name], one[name], other[name]));
+}
+
+/** What of it the service is sent, in the form in which two are compared; nothing is an empty text. */
+export function comparedValues(standing: Sent): readonly unknown[] {
+  return SENT_FIELDS.map(([name, { comparable = same }]) => comparable((standing as Values)[name]) ?? "");
+}
+
+function canonicalValues(fields: typeof STANDING_FIELDS, values: object): Standing {
+  const standing: Record<string, unknown> = {};
+  for (const [name, { canonical = same }] of fields) {
+    const value = canonical((values as Values)[name]);
+    if (value !== undefined) standing[name] = value;
+  }
+  return standing;
+}
 
 /** Whether two values of a field are the same. A value that a preview doesn't know yet differs from every other. */
 export function isSameValue({ comparable = same }: Field, one: unknown, other: unknown): boolean {
@@ -73,29 +181,26 @@ export function differingFields(fields: Fields, one: Values, other: Values): rea
 }
 
 /** The values that say something, as an empty comment doesn't; without options of the run. */
-export function valuesOf(fields: Fields, from: Values): Record<string, unknown> {
-  return pick(
-    from,
-    namesOf(fields, (field, name) => field.change !== "none" && !isNone(field, from[name])),
+export function valuesOf(
+  fields: Fields,
+  from: Values,
+  isMeant: (field: Field, value: unknown) => boolean = () => true,
+): Record<string, unknown> {
+  const names = namesOf(
+    fields,
+    (field, name) => field.change !== "none" && !isNone(field, from[name]) && isMeant(field, from[name]),
   );
+  return pick(from, names);
 }
 
 /** The same values without those that a program leaves out: defaults, and what is inferred. */
 export function declaredValues(fields: Fields, from: Values): Record<string, unknown> {
-  const values = valuesOf(fields, from);
-  return pick(
-    values,
-    Object.keys(values).filter((name) => fields[name]?.isImplied?.(values[name]) !== true),
-  );
+  return valuesOf(fields, from, ({ isImplied }, value) => isImplied?.(value) !== true);
 }
 
 /** The values that are never sent to the service. */
 export function unsentValues(fields: Fields, from: Values): Record<string, unknown> {
-  const values = valuesOf(fields, from);
-  return pick(
-    values,
-    Object.keys(values).filter((name) => fields[name]?.wire === undefined),
-  );
+  return valuesOf(fields, from, ({ wire }) => wire === undefined);
 }
 
 /** A state with the arguments that a run takes over without a request: what is never sent, and the spelling of what is. */
@@ -116,6 +221,14 @@ export function isSentAlike(fields: Fields, one: Values, other: Values): boolean
 
 function isSent({ wire, change }: Field): boolean {
   return wire !== undefined && change === "in place";
+}
+
+/** Whether two rows are the same in all that a change in place could have changed. */
+export function isSameRow(fields: Fields, one: object, other: object): boolean {
+  return Object.values(fields).every((field) => {
+    const { wire = "" } = field;
+    return !isSent(field) || isSameValue(field, (one as Values)[wire], (other as Values)[wire]);
+  });
 }
 
 /** The body of a request that changes what the service holds to what is declared. */

@@ -1,5 +1,6 @@
-import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS, type List } from "./assumptions";
-import { ENTRY_FIELDS, type Field, VIP_FIELDS } from "./entry-fields";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "./arguments";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS } from "./assumptions";
+import { ENTRY_FIELDS, type Field, type Standing, VIP_FIELDS } from "./entry-fields";
 import { canonicalMailbox, canonicalValue, isPlainDomain, parseEntryValue } from "./entry-value";
 import { canonicalComment, percentEncoded, printable } from "./text";
 
@@ -14,29 +15,16 @@ import { canonicalComment, percentEncoded, printable } from "./text";
  */
 export type KeyedList = Readonly<Record<string, string>>;
 
-/** One entry of a keyed list. */
-export interface ListedEntry {
-  readonly list: List;
-  /** In canonical form. */
-  readonly value: string;
-  readonly entryType: EntryType;
-  readonly verdictScope: string;
-  /** In canonical form; never empty. */
-  readonly comment?: string;
-  /** Why its risk is accepted, in canonical form; never empty. It is never sent to the service. */
-  readonly acceptRisk?: string;
+/** One entry of a keyed list, each value in canonical form; no text is empty. */
+export interface ListedEntry extends Omit<AllowDenyEntryInputs, "adopt"> {
   readonly unknown?: UnknownFields;
 }
 
 /** Fields that this release doesn't know, by their names between brackets. */
 export type UnknownFields = Readonly<Record<string, string>>;
 
-/** One member of a keyed VIP list. */
-export interface ListedVip {
-  /** In canonical form. */
-  readonly email: string;
-  /** In canonical form; never empty. */
-  readonly comment?: string;
+/** One member of a keyed VIP list, the same. */
+export interface ListedVip extends Omit<VipEmployeeInputs, "onDelete"> {
   readonly unknown?: UnknownFields;
 }
 
@@ -90,17 +78,23 @@ export function entryKey(entry: {
   return `${entry.list} ${keyOfEntry(entry)}`;
 }
 
-/** The text of an entry: its list, its fields between brackets, and its comment. */
-export function textOfEntry(entry: {
-  readonly list: string;
-  readonly comment?: string | undefined;
-  readonly acceptRisk?: string | undefined;
+/** What the text of a key is made of, in any form; what is no field of it is passed over. */
+type Texts = { readonly [Name in Exclude<keyof Standing, "list">]?: Standing[Name] | undefined } & {
   readonly unknown?: UnknownFields | undefined;
-}): string {
+};
+
+/** The text of an entry: its list, its fields between brackets, and its comment. */
+export function textOfEntry(entry: Texts & { readonly list: string }): string {
   const comment = canonicalComment(entry.comment);
-  const fields = bracketedFields(ENTRY_BRACKETS, entry).map((field) => ` ${field}`);
-  const list = `${entry.list}${fields.join("")}`;
+  const list = `${entry.list}${bracketsText(entry)}`;
   return comment === "" ? list : `${list}: ${comment}`;
+}
+
+/** The fields of an entry between brackets, as they stand behind its list. */
+export function bracketsText(entry: Texts): string {
+  return bracketedFields(ENTRY_BRACKETS, entry)
+    .map((field) => ` ${field}`)
+    .join("");
 }
 
 const NAME = "[a-z][a-z ]*";
@@ -238,10 +232,7 @@ export function keyOfVip(email: string): string {
 }
 
 /** The text of a member: its fields between brackets, and its comment. */
-export function textOfVip(vip: {
-  readonly comment?: string | undefined;
-  readonly unknown?: UnknownFields | undefined;
-}): string {
+export function textOfVip(vip: Texts): string {
   const comment = canonicalComment(vip.comment);
   const fields = bracketedFields(VIP_BRACKETS, vip);
   return [...fields, LIKE_FIELD.test(comment) ? `\\${comment}` : comment]

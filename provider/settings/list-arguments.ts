@@ -15,6 +15,7 @@ import {
   withoutEmpty,
 } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { type Standing, standingOf } from "./entry-fields";
 import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import {
   asDeclared,
@@ -47,7 +48,6 @@ import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
 import { canonicalComment, printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
-import { withoutUndefined } from "./without-undefined";
 
 /** What every list takes beside its content. */
 interface ListOptions extends RemovalLimits {
@@ -167,18 +167,12 @@ export interface ListKind {
   readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
 }
 
-/** An entry or a VIP as it is or will be, in what the service is told. */
-export interface Standing {
-  readonly list?: string;
-  readonly comment?: string;
-}
-
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
 export type Element =
   | {
       readonly key: string;
       readonly text: string | typeof UNKNOWN;
-      /** The text without a comment that is not known yet. */
+      /** The text without what is not known yet, such as a comment. */
       readonly knownText?: string;
       readonly written: string;
     }
@@ -231,7 +225,7 @@ export const ENTRIES: ListKind = {
   subjectKind: "entry",
   standing(key, text) {
     const entry = text === undefined ? undefined : readEntry(key, text);
-    return entry === undefined ? undefined : withoutUndefined({ list: entry.list, comment: entry.comment });
+    return entry && standingOf(entry);
   },
   keyAsHeld(key) {
     const name = nameOfKey(key);
@@ -269,7 +263,7 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
   if (plain !== undefined) return plain;
   const { inputs, failures } = checkEntryArguments(raw, listEntryArguments);
   if (failures.length > 0) return failures;
-  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment, acceptRisk } = inputs;
+  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE } = inputs;
   if ([list, value, verdictScope, inputs["entryType"]].includes(UNKNOWN)) return UNKNOWN;
   const parsed = parseEntryValue(value as string);
   // It was checked just now.
@@ -280,10 +274,12 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
     verdictScope: verdictScope as string,
   });
   const written = value as string;
-  if (acceptRisk === UNKNOWN) return { key, text: UNKNOWN, written };
-  const entry = { list: list as string, acceptRisk: acceptRisk as string | undefined };
-  if (comment === UNKNOWN) return { key, text: UNKNOWN, knownText: textOfEntry(entry), written };
-  return { key, text: textOfEntry({ ...entry, comment: comment as string | undefined }), written };
+  const known = Object.fromEntries(Object.entries(inputs).filter(([, given]) => given !== UNKNOWN));
+  const text = textOfEntry({ list: list as string, ...known });
+  if (Object.keys(known).length === Object.keys(inputs).length) return { key, text, written };
+  // Without the reason, it could seem that nobody accepts the risk.
+  const isJudged = inputs["acceptRisk"] !== UNKNOWN;
+  return { key, text: UNKNOWN, ...(isJudged ? { knownText: text } : {}), written };
 }
 
 /** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
@@ -346,15 +342,14 @@ export const MEMBERS: ListKind = {
       memberArguments,
     );
     if (failures.length > 0) return failures;
-    const { email, comment } = inputs;
+    const { email } = inputs;
     if (email === UNKNOWN) return UNKNOWN;
-    const text = comment === UNKNOWN ? UNKNOWN : textOfVip({ comment: comment as string | undefined });
+    const text = Object.values(inputs).includes(UNKNOWN) ? UNKNOWN : textOfVip(inputs);
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),
   subjectKind: "vip",
-  standing: (key, text) =>
-    text === undefined ? undefined : withoutUndefined({ comment: readVip(key, text).comment }),
+  standing: (key, text) => (text === undefined ? undefined : standingOf(readVip(key, text))),
   keyAsHeld(key) {
     const parsed = parseMailbox(key);
     return parsed.ok ? keyOfVip(parsed.value) : undefined;

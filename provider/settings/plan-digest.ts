@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { comparisonText } from "./text";
+import { comparedValues, type Standing } from "./entry-fields";
 
 /** What a plan says of one entry or VIP that changes; of a missing one, nothing. */
 export interface Touched {
@@ -11,9 +11,7 @@ export interface Touched {
   readonly mayReplace?: readonly { readonly key: string; readonly before: TouchedStanding }[] | undefined;
 }
 
-interface TouchedStanding {
-  readonly list?: string | undefined;
-  readonly comment?: string | undefined;
+interface TouchedStanding extends Standing {
   /** Who made what is there, and when. */
   readonly by?: string | undefined;
   readonly at?: string | undefined;
@@ -68,7 +66,6 @@ export function hashOf(data: unknown): string {
   return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
 }
 
-function standing(one: TouchedStanding | undefined): readonly string[] | null {
-  if (one === undefined) return null;
-  return [one.list ?? "", comparisonText(one.comment), one.by ?? "", one.at ?? ""];
+function standing(one: TouchedStanding | undefined): readonly unknown[] | null {
+  return one === undefined ? null : [...comparedValues(one), one.by ?? "", one.at ?? ""];
 }

@@ -10,6 +10,7 @@ import {
 } from "../client";
 import { nameOfVipRow } from "../client/vip-employees";
 import { ABSENCE_CONFIRM_MS, ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
+import { ENTRY_FIELDS, isSameRow } from "../settings/entry-fields";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
 import { IdentityReader, type TenantIdentity } from "../settings/tenant-identity";
 import { type People, peopleOf } from "../settings/tenant-people";
@@ -508,11 +509,7 @@ function confirming<Row>(isMissing: (rows: Rows<Row>) => boolean, isExpected: bo
 
 /** Whether a list shows an entry as it was written. */
 function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
-  return (
-    listed !== undefined &&
-    listed.verdict_scope === written.verdict_scope &&
-    listed.comment === written.comment
-  );
+  return listed !== undefined && isSameRow(ENTRY_FIELDS, listed, written);
 }
 
 /** A mailbox's row is known by more than its mailbox, and an edit's answer may leave that out. */

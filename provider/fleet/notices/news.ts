@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { comparedValues } from "../../settings/entry-fields";
 import type { FleetDifference, FleetEnd, FleetStatus, TenantStatus } from "../status/status-schema";
 import type { Told } from "./told-file";
 
@@ -64,7 +65,7 @@ export function noticeableOf({
 
 /** What somebody did; not what the files say of it, which changes without them. */
 function driftMark({ what, list, value, scope, there }: FleetDifference): string {
-  return mark([what, list, value, scope, there?.list, there?.comment, there?.by, there?.at]);
+  return mark([what, list, value, scope, there && comparedValues(there), there?.by, there?.at]);
 }
 
 function endMark({ list, value, scope, expires, place }: FleetEnd): string {

@@ -1,10 +1,12 @@
+import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, textsOf } from "../../files/element-fields";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
 import { minute, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { sentOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
-import { canonicalComment, excerpt } from "../../settings/text";
+import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { isStored } from "../../tenant";
 import type { FleetDifference, TenantStatus } from "../status/status-schema";
@@ -17,16 +19,19 @@ export const ENTRY_FIELDS = [
   "type",
   "scope",
   "unicode",
-  "comment",
-  "ticket",
-  "owner",
-  "approvedBy",
-  "expires",
+  ...TEXT_FIELD_NAMES,
   "reviewed",
-  "acceptRisk",
   /** `settings/acme.yaml:12`; empty of what no file declares. */
   "place",
 ] as const;
+
+/** What stands beside an entry, each with its label, in the order in which it is told; a comment needs none, and its end has a column. */
+export const ENTRY_FACTS: readonly (readonly [field: string, label: string])[] = [
+  ...TEXT_FIELD_NAMES.filter((name) => name !== "expires").map(
+    (name) => [name, name === "comment" ? "" : ELEMENT_FIELDS[name].label] as const,
+  ),
+  ["reviewed", "reviewed"],
+];
 
 /** An entry or a VIP by {@link ENTRY_FIELDS}: printable texts, without the empty ones at the end. */
 export type EntryRow = readonly string[];
@@ -92,20 +97,16 @@ export class EntryStore {
     this.#awaited.delete(name);
     const others: Unlike[] = [];
     for (const [key, rows] of entries) {
-      for (const { list, value, verdict_scope: scope, comment, created_by: by, created_at: at } of rows) {
+      for (const one of rows) {
+        const { list, value, verdict_scope: scope, created_by: by, created_at: at } = one;
         if (declared.has(`${list} ${key}`)) continue;
-        const row = heldRow(
-          list,
-          canonicalValue(value),
-          scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
-          comment,
-        );
+        const row = heldRow(list, canonicalValue(value), scope === DEFAULT_VERDICT_SCOPE ? "" : scope, one);
         others.push([this.#store(row, "", 0), "ignored", printed(by), timeText(at ?? "")]);
       }
     }
     for (const [key, row] of vips) {
       if (declared.has(`vip ${key}`) || !isStored(row)) continue;
-      const held = heldRow("vip", canonicalMailbox(row.email ?? key), "", row.comment);
+      const held = heldRow("vip", canonicalMailbox(row.email ?? key), "", row);
       others.push([
         this.#store(held, "", 0),
         "ignored",
@@ -215,7 +216,7 @@ export class EntryStore {
     const told = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
       const { what, list, value, scope = "", there } = difference;
       const [by, at] = [excerpt(onOneLine(there?.by ?? "")), timeText(there?.at ?? "")];
-      const row = heldRow(list === "vip" ? list : (there?.list ?? list), value, scope, there?.comment);
+      const row = heldRow(list === "vip" ? list : (there?.list ?? list), value, scope, there);
       const held = (how: UnlikeWhat): Unlike => [this.#store(row, "", 0), how, by, at];
       if (what === "added") return [held("undeclared")];
       if (what === "leaving") return [held("leaving")];
@@ -260,28 +261,23 @@ function identityOf(list: string, value: string, scope: string): string {
 /** More of a comment is in the files. */
 const LONGEST = 500;
 
-function printed(text: string | null | undefined): string {
-  return text == null ? "" : excerpt(onOneLine(text), LONGEST);
+function printed(value: unknown): string {
+  return value == null ? "" : excerpt(onOneLine(String(value)), LONGEST);
 }
 
 function rowOf(one: DeclaredEntry | DeclaredVip): EntryRow {
-  const { comment, ticket, owner, approvedBy, expires, reviewed, place } = one;
-  const value = one.kind === "vip" ? one.email : one.value;
-  return trimmed([
-    one.kind === "vip" ? "vip" : one.list,
-    printed(value),
-    one.kind === "vip" ? "" : one.entryType,
-    one.kind === "vip" || one.verdictScope === DEFAULT_VERDICT_SCOPE ? "" : printed(one.verdictScope),
-    printed(unicodeOf(value)),
-    printed(comment),
-    printed(ticket),
-    printed(owner),
-    printed(approvedBy),
-    expires ?? "",
-    printed(reviewedText(reviewed)),
-    one.kind === "vip" ? "" : printed(one.acceptRisk),
-    `${printed(place.file)}:${place.line}`,
-  ]);
+  const { reviewed, place } = one;
+  const isVip = one.kind === "vip";
+  const value = isVip ? one.email : one.value;
+  return rowWith({
+    list: isVip ? "vip" : one.list,
+    value,
+    type: isVip ? undefined : one.entryType,
+    scope: isVip || one.verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope,
+    ...textsOf(one),
+    reviewed: reviewedText(reviewed),
+    place: `${place.file}:${place.line}`,
+  });
 }
 
 function reviewedText(reviewed: DeclaredEntry["reviewed"]): string | undefined {
@@ -298,23 +294,13 @@ function timeText(time: string): string {
 }
 
 /** What a tenant holds and no file declares so. */
-function heldRow(
-  list: string,
-  value: string,
-  scope: string | undefined,
-  comment: string | null | undefined,
-): EntryRow {
-  return trimmed([
-    printed(list),
-    printed(value),
-    "",
-    printed(scope),
-    printed(unicodeOf(value)),
-    printed(canonicalComment(comment)),
-  ]);
+function heldRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
+  return rowWith({ ...sentOf(held), list, value, scope });
 }
 
-function trimmed(row: readonly string[]): EntryRow {
-  const last = row.findLastIndex((text) => text !== "");
-  return row.slice(0, last + 1);
+/** A row of values by their fields, without the empty ones at the end. */
+function rowWith(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
+  const told: typeof values = { ...values, unicode: unicodeOf(values.value) };
+  const row = ENTRY_FIELDS.map((field) => printed(told[field]));
+  return row.slice(0, row.findLastIndex((text) => text !== "") + 1);
 }

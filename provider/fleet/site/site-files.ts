@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantStatus } from "../status/status-schema";
-import { ENTRY_FIELDS, type TenantEntries } from "./entry-store";
+import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "./entry-store";
 import { attentionPage, entryPage, overviewPage } from "./pages/overview";
 import { rolloutHtml } from "./pages/rollout";
 import { rolloutsPage } from "./pages/rollouts";
@@ -85,6 +85,7 @@ function fleetOf({ status, entries }: SiteData, chunks: readonly string[]) {
   };
   return {
     fields: ENTRY_FIELDS,
+    facts: ENTRY_FACTS,
     // Beside the file that names them.
     chunks: chunks.map((file) => file.slice("data/".length)),
     tenants: status.tenants.map(told),

@@ -1,4 +1,5 @@
 import { dangerRank, type Transition } from "../../settings/danger";
+import { sentOf } from "../../settings/entry-fields";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** The same difference of several tenants. */
@@ -69,14 +70,5 @@ function isRisky({ risks }: FleetDifference): number {
 
 /** All but the tenant's own line, and who made it when. */
 function identityOf({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
-  return JSON.stringify([
-    what,
-    list,
-    value,
-    scope,
-    there && [there.list, there.comment],
-    declared && [declared.list, declared.comment],
-    why,
-    risks,
-  ]);
+  return JSON.stringify([what, list, value, scope, there && sentOf(there), declared, why, risks]);
 }

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { sentJson } from "../../settings/entry-fields";
 import { count, text } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
@@ -40,18 +41,15 @@ const difference = z
     scope,
     there: z
       .strictObject({
+        ...sentJson,
         list: z.string().exactOptional(),
-        comment: z.string().exactOptional(),
         by: text("Who made it, as the service tells it.").exactOptional(),
         at: text("When it was made, as the service tells it.").exactOptional(),
       })
       .readonly()
       .describe("As the tenant holds it, with who made it and when, as far as the service tells.")
       .exactOptional(),
-    declared: z
-      .strictObject({ list: z.string().exactOptional(), comment: z.string().exactOptional() })
-      .readonly()
-      .exactOptional(),
+    declared: z.strictObject(sentJson).readonly().exactOptional(),
     place: line.describe("Where it is declared, or was.").exactOptional(),
     why: text(
       "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",

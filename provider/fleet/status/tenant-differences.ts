@@ -2,11 +2,11 @@ import type { Settings } from "../../files/settings";
 import { driftOf } from "../../gitops/drift";
 import type { DriftItem } from "../../gitops/drift-schema";
 import type { KnownLists } from "../../plan/desired";
-import { isSameThere, leftByRun } from "../../plan/left-by-run";
+import { leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
 import { type Accepting, assertOwnPeople } from "../../plan/same-tenant";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
-import { sameComment } from "../../settings/comparable";
+import { isSameStanding, sentOf } from "../../settings/entry-fields";
 import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -79,34 +79,24 @@ function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean 
   let stored = 0;
   for (const row of observed.vips.values()) if (isStored(row)) stored += 1;
   if (stored !== vips.length) return false;
-  const hasEntries = entries.every(({ key, list, comment }) => {
-    const [row, another] = observed.entries.get(key) ?? [];
-    return row !== undefined && another === undefined && isLike(row, list, comment);
+  const hasEntries = entries.every((entry) => {
+    const [row, another] = observed.entries.get(entry.key) ?? [];
+    return row !== undefined && another === undefined && isSameStanding(row, entry);
   });
   return (
     hasEntries &&
-    vips.every(({ key, comment }) => {
-      const row = observed.vips.get(key);
-      return row !== undefined && isStored(row) && isLike(row, undefined, comment);
+    vips.every((vip) => {
+      const row = observed.vips.get(vip.key);
+      return row !== undefined && isStored(row) && isSameStanding(row, vip);
     })
   );
-}
-
-function isLike(
-  row: { readonly list?: string; readonly comment?: string | null | undefined },
-  list: string | undefined,
-  comment: string | undefined,
-): boolean {
-  if (list !== undefined && row.list !== list) return false;
-  return (row.comment ?? "") === (comment ?? "") || sameComment(row.comment ?? undefined, comment);
 }
 
 /** Whether it is as the last rollout left it, so that the files have moved on and nobody has touched it. */
 function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): boolean {
   if (what === "added") return false;
   const left = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
-  if (left === undefined || there === undefined) return left === undefined && there === undefined;
-  return isSameThere(left, there);
+  return isSameStanding(left, there);
 }
 
 function differenceOf(item: DriftItem, own: OwnDomains, behind: boolean): FleetDifference {
@@ -122,9 +112,8 @@ function differenceOf(item: DriftItem, own: OwnDomains, behind: boolean): FleetD
     value,
     ...(verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { scope: verdictScope }),
     ...withoutUndefined({
-      there:
-        there && withoutUndefined({ list: there.list, comment: there.comment, by: there.by, at: there.at }),
-      declared: declared && withoutUndefined({ list: declared.list, comment: declared.comment }),
+      there: there && { ...sentOf(there), ...withoutUndefined({ by: there.by, at: there.at }) },
+      declared: declared && sentOf(declared),
       place: place && { file: place.file, line: place.line },
       // That the files say so is why, of what is behind and stays.
       why: behind && what !== "leaving" ? undefined : why,

@@ -1,7 +1,7 @@
 import { counted, minute, number, onOneLine } from "../../plan/render/words";
 import { isEndedState } from "../../rollout/wave";
-import { sameComment } from "../../settings/comparable";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
+import { detailsOf, differingTexts } from "../../settings/standing-text";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
@@ -259,10 +259,10 @@ function factsOf({ difference, members }: DifferenceGroup): string[] {
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list)
       facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
-    if (!sameComment(there.comment, declared.comment))
-      facts.push(`comment ${commentOf(there.comment)}, declared ${commentOf(declared.comment)}`);
-  } else if ((there ?? declared)?.comment !== undefined) {
-    facts.push(`comment ${commentOf((there ?? declared)?.comment)}`);
+    for (const [name, text, other] of differingTexts(there, declared))
+      facts.push(`${name} ${textOrNone(text)}, declared ${textOrNone(other)}`);
+  } else {
+    for (const [name, text] of detailsOf(there ?? declared ?? {})) facts.push(`${name} ${textOrNone(text)}`);
   }
   if (there !== undefined) facts.push(madeBy(members));
   if (why !== undefined) facts.push(excerpt(why, 300));
@@ -275,8 +275,8 @@ function factsOf({ difference, members }: DifferenceGroup): string[] {
   return facts;
 }
 
-function commentOf(comment: string | undefined): string {
-  return comment === undefined ? "none" : quote(onOneLine(comment), 300);
+function textOrNone(text: string | undefined): string {
+  return text === undefined ? "none" : quote(onOneLine(text), 300);
 }
 
 /** Who made it and when, of one or of many. */

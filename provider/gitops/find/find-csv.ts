@@ -1,4 +1,7 @@
-import { csvText } from "../../files/csv-writer";
+import { csvText, titleOf } from "../../files/csv-writer";
+import { TEXT_FIELD_NAMES } from "../../files/element-fields";
+import { DETAIL_NAMES } from "../../settings/entry-fields";
+import { detailsOf } from "../../settings/standing-text";
 import { harmless } from "../../settings/text";
 import type { FindReport, Found, Line, TenantFound } from "./find-schema";
 
@@ -13,14 +16,10 @@ const TITLES = [
   "state",
   "file",
   "included at",
-  "comment",
-  "ticket",
-  "owner",
-  "approved by",
-  "expires",
+  ...TEXT_FIELD_NAMES.map(titleOf),
   "ended",
   "list at the tenant",
-  "comment at the tenant",
+  ...DETAIL_NAMES.map((name) => `${name} at the tenant`),
   "created by",
   "created at",
   "source",
@@ -71,14 +70,10 @@ function rowsOf({ name, host, decisions }: TenantFound, found: Found): string[][
       state,
       file: about && lineOf(about),
       "included at": about?.includedAt.map(lineOf).join(" < "),
-      comment: about?.comment,
-      ticket: about?.ticket,
-      owner: about?.owner,
-      "approved by": about?.approvedBy,
-      expires: about?.expires,
+      ...Object.fromEntries(TEXT_FIELD_NAMES.map((name) => [titleOf(name), about?.[name]?.toString()])),
       ended: late && (late.removedAt === undefined ? late.why : `${late.why} at ${lineOf(late.removedAt)}`),
       "list at the tenant": one?.list,
-      "comment at the tenant": one?.comment,
+      ...Object.fromEntries(detailsOf(one ?? {}).map(([name, text]) => [`${name} at the tenant`, text])),
       "created by": one?.by,
       "created at": one?.at,
       source: one?.source,

@@ -6,10 +6,9 @@ import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { KnownLists } from "../../plan/desired";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { sameComment } from "../../settings/comparable";
+import { isSameStanding, sentOf, standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
-import { canonicalComment } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type {
   DeclaredThere,
@@ -90,14 +89,12 @@ export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Look
     const entry = readEntry(key, text);
     const subject = entry === undefined ? undefined : subjectOf({ kind: "entry", key, ...entry });
     if (subject === undefined || entry === undefined || stack === undefined) continue;
-    const { list, comment } = entry;
-    subject.stack = withoutUndefined({ stack: stack.name, resource: "entries", list, comment });
+    subject.stack = { stack: stack.name, resource: "entries", ...sentOf(entry), list: entry.list };
   }
   for (const [key, text] of Object.entries(stack?.known.vips.content ?? {})) {
     const subject = subjectOf(aboutVip(key));
     if (subject === undefined || stack === undefined) continue;
-    const { comment } = readVip(key, text);
-    subject.stack = withoutUndefined({ stack: stack.name, resource: "vips", list: VIP, comment });
+    subject.stack = { stack: stack.name, resource: "vips", ...sentOf(readVip(key, text)), list: VIP };
   }
   const order = new Map(matcher.wanted.map(({ value }, at) => [value, at]));
   return [...subjects.values()]
@@ -139,34 +136,26 @@ function stateOf({ declared, ended, there }: Subject, filesRead: boolean, tenant
   if (declared !== undefined) {
     if (!tenantRead) return "declared";
     if (there.length === 0) return "missing";
-    const isSame = ({ list, comment }: RowThere): boolean =>
-      list === declared.list && sameComment(comment, declared.comment);
-    return there.every(isSame) ? "agrees" : "differs";
+    return there.every((row) => isSameStanding(row, declared)) ? "agrees" : "differs";
   }
   if (there.length > 0) return ended.length > 0 ? "lingers" : filesRead ? "undeclared" : "there";
   return ended.length > 0 ? "ended" : "stack";
 }
 
-function rowThere({ id, list, comment, created_by, created_at }: AllowDenyEntryRow): RowThere {
-  const text = canonicalComment(comment);
-  return withoutUndefined({
+function rowThere(row: AllowDenyEntryRow): RowThere {
+  const { id, list, created_by: by, created_at: at } = row;
+  return {
     id,
+    ...standingOf(row),
     list,
-    comment: text === "" ? undefined : text,
-    by: created_by || undefined,
-    at: created_at || undefined,
-  });
+    ...withoutUndefined({ by: by || undefined, at: at || undefined }),
+  };
 }
 
-function vipThere({ comment, added_by, date_added, source }: VipEmployeeRow): RowThere {
-  const text = canonicalComment(comment);
-  return withoutUndefined({
-    list: VIP,
-    comment: text === "" ? undefined : text,
-    by: added_by || undefined,
-    at: date_added || undefined,
-    source: source || undefined,
-  });
+function vipThere(row: VipEmployeeRow): RowThere {
+  const { added_by: by, date_added: at, source } = row;
+  const said = { by: by || undefined, at: at || undefined, source: source || undefined };
+  return { ...standingOf(row), list: VIP, ...withoutUndefined(said) };
 }
 
 function declaredThere(

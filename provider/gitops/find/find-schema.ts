@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { declaredTexts } from "../../plan/plan-schema";
+import { declaredTexts } from "../../files/element-fields";
+import { sentJson } from "../../settings/entry-fields";
 import { count, text } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
@@ -58,8 +59,8 @@ const found = z
         z
           .strictObject({
             id: text("The service's id; VIPs have none.").exactOptional(),
+            ...sentJson,
             list: z.string(),
-            comment: z.string().exactOptional(),
             by: text("Who made it, as the service tells it.").exactOptional(),
             at: text("When it was made, as the service tells it.").exactOptional(),
             source: text("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
@@ -72,8 +73,8 @@ const found = z
       .strictObject({
         stack: z.string(),
         resource: text("The resource in the stack, within its TenantSettings."),
+        ...sentJson,
         list: z.string(),
-        comment: z.string().exactOptional(),
       })
       .readonly()
       .describe("As the state of the stack holds it.")

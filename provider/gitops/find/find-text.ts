@@ -1,6 +1,9 @@
+import { factsSaid } from "../../files/element-fields";
 import { hanging } from "../../plan/render/columns";
 import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { sentOf } from "../../settings/entry-fields";
+import { describeDetails, detailsOf } from "../../settings/standing-text";
 import { excerpt, harmless, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type {
@@ -101,10 +104,13 @@ function tellGroup(found: Found, members: readonly Member[], isMany: boolean, sa
   for (const one of ended) tellEnded(one, declared === undefined, members.length > 1, say);
   tellRows(found, members, say);
   if (stack !== undefined) {
-    const comment = stack.comment === undefined ? "" : `, comment ${quote(onOneLine(stack.comment), 300)}`;
     say(
       6,
-      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${comment}`,
+      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${detailsOf(
+        stack,
+      )
+        .map(([name, text]) => `, ${name} ${quote(onOneLine(text), 300)}`)
+        .join("")}`,
     );
   }
 }
@@ -121,11 +127,9 @@ function tellEnded(one: EndedThere, isAll: boolean, isShared: boolean, say: Say)
 
 function tellRows({ state, declared, there }: Found, members: readonly Member[], say: Say): void {
   for (const [at, row] of there.entries()) {
-    const isPlain = state === "agrees" || (row.comment === undefined && declared?.comment === undefined);
+    const isPlain = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
     if (!isPlain) {
-      const comment =
-        row.comment === undefined ? "no comment" : `comment ${quote(onOneLine(row.comment), 300)}`;
-      say(6, `at the tenant: ${listWord(row.list)}, ${comment}`);
+      say(6, `at the tenant: ${listWord(row.list)}, ${describeDetails(row, 300)}`);
     } else if (state === "differs" || there.length > 1) say(6, `at the tenant: ${listWord(row.list)}`);
     const makers = [...new Set(members.map(({ found }) => madeBy(found.there[at])))];
     const [only = ""] = makers;
@@ -142,20 +146,10 @@ function madeBy(row: RowThere | undefined): string {
   return `${made}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${how}`;
 }
 
-function factsOf(
-  { comment, ticket, owner, approvedBy, expires, acceptRisk }: DeclaredThere,
-  isOver = false,
-): string[] {
-  const facts = [
-    ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
-    owner === undefined ? undefined : `owner ${excerpt(owner)}`,
-    approvedBy === undefined ? undefined : `approved by ${excerpt(approvedBy)}`,
-    expires === undefined || isOver
-      ? undefined
-      : expires === "never"
-        ? "never ends"
-        : `ends after ${excerpt(expires)}`,
-  ].filter((one) => one !== undefined);
+function factsOf({ comment, acceptRisk, expires, ...declared }: DeclaredThere, isOver = false): string[] {
+  const facts = factsSaid(declared).map(([label, text]) => `${label} ${excerpt(text)}`);
+  if (expires !== undefined && !isOver)
+    facts.push(expires === "never" ? "never ends" : `ends after ${excerpt(expires)}`);
   return [
     ...(facts.length === 0 ? [] : [facts.join(", ")]),
     ...(comment === undefined ? [] : [`comment ${quote(onOneLine(comment), 300)}`]),
@@ -235,7 +229,7 @@ const STATES: Readonly<Record<FoundState, string>> = {
 function identityOf({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
   const shared = (one: DeclaredThere | undefined) =>
     one && { ...one, includedAt: one.includedAt.slice(0, -1) };
-  const rows = there.map(({ list, comment, source }) => [list, comment, source]);
+  const rows = there.map((row) => [row.list, sentOf(row), row.source]);
   return JSON.stringify([kind, wanted, how, key, state, shared(declared), ended.map(shared), rows, stack]);
 }
 

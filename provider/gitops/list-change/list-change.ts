@@ -1,4 +1,5 @@
 import type { Element, Section } from "../../files/edit";
+import type { textsOf } from "../../files/element-fields";
 import type { Place } from "../../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { Reviewed } from "../../files/settings-schema";
@@ -7,15 +8,7 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import type { Refanged } from "../../settings/refang";
 
 /** What a person says of what is added, moved or extended, as a settings file holds it. */
-export interface Facts {
-  readonly comment?: string;
-  readonly ticket?: string;
-  readonly owner?: string;
-  readonly approvedBy?: string;
-  /** The last day, or `never`. */
-  readonly expires?: string;
-  readonly acceptRisk?: string;
-}
+export type Facts = ReturnType<typeof textsOf>;
 
 /** A change of the lists that somebody asks for. */
 export type ListChange =

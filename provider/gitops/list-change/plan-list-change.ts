@@ -1,6 +1,6 @@
 import type { FileEdit } from "../../files/change-files";
 import type { Element, Section } from "../../files/edit";
-import type { ElementFieldName } from "../../files/element-fields";
+import { type ElementFieldName, TEXT_FIELD_NAMES } from "../../files/element-fields";
 import { lineText } from "../../files/finding";
 import { isOwnFile, ownFileFor } from "../../files/own-file";
 import type { DeclaredEntry, Settings } from "../../files/settings";
@@ -47,6 +47,9 @@ export function planListChange(
   }
   return work;
 }
+
+/** What goes with an entry to the other list. */
+const KEPT: ReadonlySet<string> = new Set(["owner", "expires"]);
 
 type Staying = Extract<ListChange, { do: "remove" | "extend" | "keep" }>;
 type Move = Extract<ListChange, { do: "move" }>;
@@ -152,8 +155,8 @@ class Planning implements PlannedChange {
     const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
     // Why it stands, and who agreed to that, is told of the list that it leaves.
-    const left = (["comment", "ticket", "approvedBy", "acceptRisk", "reviewed"] as const).filter(
-      (key) => one[key] !== undefined && (key === "reviewed" || facts[key] === undefined),
+    const left = [...TEXT_FIELD_NAMES, "reviewed" as const].filter(
+      (key) => !KEPT.has(key) && one[key] !== undefined && (key === "reviewed" || facts[key] === undefined),
     );
     if (left.length > 0) told.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
     const element = elementOf(to, one.written, { owner, expires, type, ...facts, scope });
@@ -321,7 +324,7 @@ function verbOf(change: Exclude<ListChange, { do: "add" }>): string[] {
 function elementOf(
   section: Section,
   value: string,
-  facts: Readonly<Record<string, string | undefined>> | Facts,
+  facts: { readonly [Name in keyof Element]?: Element[Name] | undefined } | Facts,
 ): Element {
   return withoutUndefined({ [section === "vips" ? "email" : "value"]: value, ...facts }) as Element;
 }

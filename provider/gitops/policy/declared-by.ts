@@ -1,5 +1,6 @@
 import { resourceKind, typesInUrn } from "../../resources/resource-type";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { standingOf } from "../../settings/entry-fields";
 import { parseEntryValue } from "../../settings/entry-value";
 import {
   type KeyedList,
@@ -69,18 +70,15 @@ function singleEntry(props: PolicyResource["props"]): EntryInProgram[] {
   if (list === undefined || !parsed.ok) return [];
   const { canonical: value, entryType } = parsed.value;
   const verdictScope = textIn(props, "verdictScope") ?? DEFAULT_VERDICT_SCOPE;
-  const comment = textIn(props, "comment");
-  const acceptRisk = textIn(props, "acceptRisk");
   return [
     {
       kind: "entry",
       key: keyOfEntry({ value, entryType, verdictScope }),
+      ...standingOf(props),
       list,
       value,
       entryType,
       verdictScope,
-      ...(comment === undefined ? {} : { comment }),
-      ...(acceptRisk === undefined ? {} : { acceptRisk }),
     },
   ];
 }

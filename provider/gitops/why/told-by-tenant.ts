@@ -8,6 +8,7 @@ import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { CoveredValues } from "../../settings/coverage";
 import { withCode } from "../../settings/email-security-error";
+import { standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./why-schema";
@@ -103,9 +104,9 @@ function heldOf(
       return withoutUndefined({
         kind: "entry" as const,
         key,
+        ...standingOf(row),
         list: row.list,
         verdictScope: row.verdict_scope,
-        comment: row.comment,
         by: row.created_by || undefined,
         at: row.created_at || undefined,
         isDeclared: declared.has(`entry ${key}`),
@@ -115,14 +116,15 @@ function heldOf(
   return [
     ...entries,
     ...vip.map(
-      ([key, { comment, added_by, date_added, source }]): ToldByTenant =>
+      ([key, row]): ToldByTenant =>
         withoutUndefined({
           kind: "vip" as const,
           key,
-          comment,
-          by: added_by || undefined,
-          at: date_added || undefined,
-          source: source || undefined,
+          ...standingOf(row),
+          list: undefined,
+          by: row.added_by || undefined,
+          at: row.date_added || undefined,
+          source: row.source || undefined,
           isDeclared: declared.has(`vip ${key}`),
         }),
     ),

@@ -1,5 +1,6 @@
+import { factsSaid } from "../../files/element-fields";
 import { mailFacts, recipientWords } from "../../plan/render/change-facts";
-import { lineOf, valueWords } from "../../plan/render/plan-words";
+import { aboutWords, lineOf, valueWords } from "../../plan/render/plan-words";
 import { counted, day, given, join, minute, say, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import type {
@@ -137,18 +138,7 @@ function fileWords(one: ToldByFiles): Words {
   return say`${subject(one)} at ${at}.`;
 }
 
-function fileFacts({
-  chain,
-  overrides,
-  comment,
-  ticket,
-  owner,
-  approvedBy,
-  acceptRisk,
-  expires,
-  daysLeft,
-  state,
-}: ToldByFiles): Words[] {
+function fileFacts({ chain, overrides, expires, daysLeft, state, ...declared }: ToldByFiles): Words[] {
   const facts: Words[] = [];
   if (chain.length > 1)
     facts.push(
@@ -158,9 +148,7 @@ function fileFacts({
       )}`,
     );
   if (overrides.length > 0) facts.push(say`in place of ${join(overrides.map(lineOf), ", ")}`);
-  const said = { comment, ticket, owner, "approved by": approvedBy, "risk accepted": acceptRisk };
-  for (const [name, text] of Object.entries(said))
-    if (text !== undefined) facts.push(say`${name}: ${given(text)}`);
+  for (const [label, text] of factsSaid(declared)) facts.push(say`${label}: ${given(text)}`);
   if (state !== "declared") return facts;
   if (daysLeft === undefined)
     facts.push([expires === "never" ? "never ends: so the file says" : "has no end"]);
@@ -169,13 +157,12 @@ function fileFacts({
 }
 
 function heldLine(one: ToldByTenant): Words {
-  const { by, at, comment, source, isDeclared, kind } = one;
+  const { by, at, source, isDeclared, kind } = one;
   const who = by === undefined ? [] : say` by ${given(by)}`;
   const when = at === undefined ? [] : say` on ${day(at)}`;
   const made = who.length + when.length > 0 ? say`, ${kind === "vip" ? "added" : "made"}${who}${when}` : [];
   const from = source === undefined ? [] : say`, source ${given(source)}`;
-  const told = comment === undefined || comment === "" ? [] : say`: ${given(comment)}`;
-  return say`holds ${subject(one)}${isDeclared ? "" : ", which no file declares"}${made}${from}${told}`;
+  return say`holds ${subject(one)}${isDeclared ? "" : ", which no file declares"}${made}${from}${aboutWords(one)}`;
 }
 
 function withoutWords({ list, without }: ToldByMail): Words[] {

@@ -1,6 +1,8 @@
 import { z } from "zod";
-import { declaredTexts, evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
+import { declaredTexts } from "../../files/element-fields";
+import { evidence, evidenceSummary, kind, place, withoutEntry } from "../../plan/plan-schema";
 import { LISTS } from "../../settings/assumptions";
+import { sentJson } from "../../settings/entry-fields";
 import { text } from "../../settings/json-fields";
 
 /** The version of a story's JSON. */
@@ -53,7 +55,8 @@ export type Above = z.infer<typeof above>;
 const held = z
   .strictObject({
     ...named,
-    comment: z.string().exactOptional(),
+    ...sentJson,
+    list: named.list,
     by: z.string().exactOptional(),
     at: z.string().exactOptional(),
     source: text("Of a VIP: how it came to be one.").exactOptional(),

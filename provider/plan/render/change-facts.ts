@@ -1,6 +1,9 @@
+import { factsSaid, saidOf } from "../../files/element-fields";
 import type { Place } from "../../files/finding";
+import { DETAIL_NAMES, type DetailName } from "../../settings/entry-fields";
+import { detailsOf } from "../../settings/standing-text";
 import type { BacktestAllow, BacktestDeny, Change, Count, Evidence, Plan, Recipient } from "../plan";
-import { findingWords, heldWords, lineOf, nameWords, valueWords } from "./plan-words";
+import { aboutWords, findingWords, heldWords, lineOf, nameWords, valueWords } from "./plan-words";
 import { counted, day, enumerate, given, join, number, say, sentence, type Words } from "./words";
 
 /** What is to be known of a change; first what makes it alarming. */
@@ -8,7 +11,7 @@ export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, deni
   const isAlarming = change.alarm !== "none";
   const facts: Fact[] = [
     { label: "accepted", words: acceptedWords(change), isAlarming },
-    { label: "comment", words: commentWords(change) },
+    ...DETAIL_NAMES.map((name) => ({ label: name, words: transitionWords(change, name) })),
     { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
     { label: "replaces", words: replacedWords(change) },
     ...mailFacts(plan, change, allows),
@@ -40,7 +43,7 @@ export interface Fact {
     | "backtest"
     | "finding"
     | "accepted"
-    | "comment"
+    | DetailName
     | "why"
     | "replaces"
     | "asked for"
@@ -202,29 +205,24 @@ function replacedWords({ mayReplace = [], after }: Change): Words {
   if (mayReplace.length === 0) return [];
   const all = mayReplace.map(({ key, before }) => {
     const made = heldWords(before);
-    const comment = before.comment === undefined ? [] : say`: ${given(before.comment)}`;
-    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${comment}`;
+    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${aboutWords(before)}`;
   });
   return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(all)}.`;
 }
 
-function commentWords({ before, after }: Change): Words {
-  const [old, now] = [before?.comment, after?.comment];
+function transitionWords({ before, after }: Change, name: DetailName): Words {
+  const [old, now] = [before, after].map((one) => new Map(detailsOf(one ?? {})).get(name));
   if (before === undefined || after === undefined) {
     const only = old ?? now;
     return only === undefined ? [] : [given(only)];
   }
   if (old === now) return now === undefined ? [] : say`${given(now)} (as it was)`;
-  const shown = (comment: string | undefined): Words =>
-    comment === undefined ? ["(none)"] : [given(comment)];
+  const shown = (text: string | undefined): Words => (text === undefined ? ["(none)"] : [given(text)]);
   return say`${shown(old)} → ${shown(now)}`;
 }
 
-function requestWords({ ticket, owner, approvedBy, expires }: Change): Words {
-  const parts: Words[] = [];
-  if (ticket !== undefined) parts.push(say`ticket ${given(ticket)}`);
-  if (owner !== undefined) parts.push(say`owner ${given(owner)}`);
-  if (approvedBy !== undefined) parts.push(say`approved by ${given(approvedBy)}`);
+function requestWords({ expires, ...change }: Change): Words {
+  const parts = factsSaid(saidOf(change)).map(([label, text]) => say`${label} ${given(text)}`);
   if (expires !== undefined) parts.push(expires === "never" ? ["never expires"] : say`until ${day(expires)}`);
   return join(parts, ", ");
 }

@@ -1,4 +1,5 @@
 import { describeHidden } from "../../settings/danger";
+import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { type Count, type Evidence, expiredTransition, type Plan, type Recipient } from "../plan";
@@ -222,7 +223,7 @@ function briefHtml({ facts }: Card): Html {
   )}</span>`;
 }
 
-const BRIEF: ReadonlySet<string> = new Set(["accepted", "comment", "mail", "asked for"]);
+const BRIEF: ReadonlySet<string> = new Set(["accepted", ...DETAIL_NAMES, "mail", "asked for"]);
 
 /** What the charts show. */
 const CHARTED: ReadonlySet<string> = new Set(["details"]);

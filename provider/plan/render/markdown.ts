@@ -1,4 +1,5 @@
 import { describeHidden } from "../../settings/danger";
+import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { expiredTransition, type Plan } from "../plan";
 import type { Fact } from "./change-facts";
 import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
@@ -283,7 +284,7 @@ function tableRow({ change, sign, word, list, kind, facts }: Card): string {
     );
   return markdownRow([
     say`\`${sign}\` ${word} ${list}<br>${valueWords(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
-    of("comment", "why", "replaces", "accepted", "finding"),
+    of(...DETAIL_NAMES, "why", "replaces", "accepted", "finding"),
     of("asked for", "declared", "held"),
     of("mail", "reports", "backtest"),
   ]);

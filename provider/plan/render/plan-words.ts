@@ -1,5 +1,6 @@
 import type { Finding, Place } from "../../files/finding";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { detailsOf } from "../../settings/standing-text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../plan";
 import { day, given, join, number, say, sentence, type Words } from "./words";
@@ -46,8 +47,14 @@ export function unmanagedWords(one: Unmanaged): Words {
     [kindOf(one), heldWords(one.before)].filter(({ length }) => length > 0),
     ", ",
   );
-  const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
-  return say`${listOf({ ...one.before, kind: one.kind })} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+  return say`${listOf({ ...one.before, kind: one.kind })} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${aboutWords(one.before)}`;
+}
+
+/** What stands beside a list: `: by hand`. */
+export function aboutWords(before: object): Words {
+  return detailsOf(before).flatMap(([name, text]) =>
+    name === "comment" ? say`: ${given(text)}` : say`; ${name} ${given(text)}`,
+  );
 }
 
 /** Counts undeclared entries that are left out: `40 more, 3 of them allows`. */

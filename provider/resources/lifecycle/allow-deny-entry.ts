@@ -7,6 +7,7 @@ import {
 } from "../../settings/arguments";
 import { LISTS, type List } from "../../settings/assumptions";
 import {
+  createBody,
   declaredValues,
   ENTRY_FIELDS,
   isSentAlike,
@@ -102,8 +103,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         `${describeEntry(row)} can't be imported, for no program can declare it: ${printable(declared.reason)}. It stays as it is.`,
       );
     }
-    const { value, scope: verdictScope, comment, acceptRisk } = declared.element;
-    const inputs = withoutUndefined({ list: row.list, value, verdictScope, comment, acceptRisk });
+    const { scope: verdictScope, ...element } = declared.element;
+    const inputs = withoutUndefined({ list: row.list, verdictScope, ...element });
     const id = resourceId(row);
     return { id, state: stateOf(id, row, completeAllowDenyEntry(inputs)), inputs };
   },
@@ -145,9 +146,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async update(id, state, inputs, context) {
     const { tenant } = context;
-    const { list, verdictScope, comment } = state;
+    const { verdictScope } = state;
     if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
-    const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
+    const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
     const entryId = state.entryId ?? id;
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
     // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.

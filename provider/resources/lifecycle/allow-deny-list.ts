@@ -3,6 +3,7 @@ import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumpti
 import { sameListText } from "../../settings/comparable";
 import { isOverlappingScope } from "../../settings/coverage";
 import { dangerRank } from "../../settings/danger";
+import { ENTRY_FIELDS, unsentValues } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import {
   asDeclared,
@@ -397,7 +398,7 @@ function listIn(key: string, text: string | undefined): string | undefined {
 function thereAfter(error: unknown, before: string | undefined): string | undefined {
   if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
   if (error instanceof ChangedError) {
-    const text = textOfEntry({ list: error.row.list, comment: error.row.comment });
+    const text = textOfEntry(error.row);
     return before !== undefined && isUnmanaged(before) ? asUnmanaged(text) : text;
   }
   return before;
@@ -481,6 +482,7 @@ function textOfFound(key: string, before: string, row: AllowDenyEntryRow): strin
 }
 
 /** The text of a row. Fields that the service is never sent are those that are known, unless the entry is on the other list now. */
-function textOfRow({ list, comment }: AllowDenyEntryRow, known: ListedEntry): string {
-  return textOfEntry({ ...(list === known.list ? known : {}), list, comment });
+function textOfRow(row: AllowDenyEntryRow, known: ListedEntry): string {
+  if (row.list !== known.list) return textOfEntry(row);
+  return textOfEntry({ ...row, ...unsentValues(ENTRY_FIELDS, { ...known }), unknown: known.unknown });
 }

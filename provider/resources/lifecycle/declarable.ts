@@ -1,6 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
+import { type Element, standingOf } from "../../settings/entry-fields";
 import { canonicalMailbox, canonicalValue, naturalKey, parseEntryValue } from "../../settings/entry-value";
 import { keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
@@ -24,7 +25,7 @@ export interface Declared<Row> {
   readonly key: string;
   readonly text: string;
   /** As an element of a settings file. */
-  readonly element: Readonly<Record<string, string>>;
+  readonly element: Element;
   /** Other rows that this one stands for: the same value a second time. */
   readonly twins: readonly Row[];
 }
@@ -34,10 +35,7 @@ export function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
 }
 
 /** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
-export type ElementRefusal = (
-  section: List | "vips",
-  element: Readonly<Record<string, string>>,
-) => string | undefined;
+export type ElementRefusal = (section: List | "vips", element: Element) => string | undefined;
 
 /** How a tenant's entries are declared. */
 export interface DeclarableOptions {
@@ -100,8 +98,7 @@ export function declarableEntry(
   const element = entryElement(row, own, acceptRisk);
   const reason = reasonAgainst(row, element, refusal);
   if (reason !== undefined) return { row, ok: false, reason };
-  const text = textOfEntry({ list: row.list, comment: row.comment, acceptRisk: element["acceptRisk"] });
-  return { row, ok: true, key: keyOfRow(row), text, element, twins: [] };
+  return { row, ok: true, key: keyOfRow(row), text: textOfDeclared(row, element), element, twins: [] };
 }
 
 /** One VIP with a mailbox as it can be declared. */
@@ -111,17 +108,16 @@ export function declarableVip(
 ): Declarable<VipEmployeeRow> {
   const email = canonicalMailbox(row.email ?? "");
   const key = keyOfVip(email);
-  const comment = canonicalComment(row.comment);
-  const element = withoutUndefined({ email, comment: comment === "" ? undefined : comment });
+  const element = { email, ...standingOf(row) };
   const reason = refusal("vips", element) ?? listRefusal(MEMBERS, element, key, textOfVip(row));
   return reason === undefined
     ? { row, ok: true, key, text: textOfVip(row), element, twins: [] }
     : { row, ok: false, reason };
 }
 
-function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Record<string, string> {
+function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Element {
   const value = canonicalValue(row.value);
-  const comment = canonicalComment(row.comment);
+  const { list: _section, ...standing } = standingOf(row);
   const { verdict_scope: scope } = row;
   const parsed = parseEntryValue(value);
   const list = LISTS.find((one) => one === row.list);
@@ -131,7 +127,7 @@ function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: strin
     refusalOf({ list, value, entryType: parsed.value.entryType }, own) !== undefined;
   return withoutUndefined({
     value,
-    comment: comment === "" ? undefined : comment,
+    ...standing,
     scope: scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? undefined : scope,
     acceptRisk: isRisky ? acceptRisk : undefined,
   });
@@ -139,7 +135,7 @@ function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: strin
 
 function reasonAgainst(
   row: AllowDenyEntryRow,
-  element: Record<string, string>,
+  element: Element,
   refusal: ElementRefusal,
 ): string | undefined {
   const list = LISTS.find((one) => one === row.list);
@@ -154,9 +150,14 @@ function reasonAgainst(
   const [failure] = failures;
   if (failure?.property === "value") return failure.reason;
   if (failure !== undefined) return `its type ${failure.reason}`.replace(/; leave it out.*$/, "");
-  const { value, comment, scope, acceptRisk } = element;
-  const raw = withoutUndefined({ list, value, verdictScope: scope, comment, acceptRisk });
-  return listRefusal(ENTRIES, raw, keyOfRow(row), textOfEntry({ list, comment: row.comment, acceptRisk }));
+  const { scope: verdictScope, ...rest } = element;
+  const raw = withoutUndefined({ list, verdictScope, ...rest });
+  return listRefusal(ENTRIES, raw, keyOfRow(row), textOfDeclared(row, element));
+}
+
+/** The text of a row as it is declared, with the reason that it is declared for. */
+function textOfDeclared(row: AllowDenyEntryRow, { acceptRisk }: Declared<unknown>["element"]): string {
+  return textOfEntry({ ...row, acceptRisk });
 }
 
 /** What the list itself says of it, where nothing else refuses it. */

@@ -1,17 +1,12 @@
 import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, type EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import {
-  DEFAULT_VERDICT_SCOPE,
-  type EntryType,
-  KNOWN_VERDICT_SCOPES,
-  LISTS,
-  type List,
-} from "../../settings/assumptions";
-import { describeComment, sameComment } from "../../settings/comparable";
+import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES, LISTS } from "../../settings/assumptions";
+import { sameComment } from "../../settings/comparable";
 import { isOverlappingScope } from "../../settings/coverage";
 import { changeBody, createBody, ENTRY_FIELDS, unsentValues, valuesOfRow } from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
+import { describeDetails } from "../../settings/standing-text";
 import { canonicalComment, excerpt, printable, quote } from "../../settings/text";
 import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError, WrongListError } from "./errors";
@@ -25,14 +20,7 @@ import { sayTwins } from "./twins";
  */
 
 /** What the state holds of an entry: every argument as it stands, and what the service added. */
-export interface AllowDenyEntryState {
-  readonly list: List;
-  readonly value: string;
-  readonly entryType: EntryType;
-  readonly verdictScope: string;
-  readonly comment?: string;
-  /** Why the risk is accepted. Only the state has it; the service is never told. */
-  readonly acceptRisk?: string;
+export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt"> {
   /** An allow that conflicts with this deny, as the last refresh found it. A run fails while it is there. */
   readonly conflict?: string;
   /** The service's id where it is not the resource's own, which can't change in an update. */
@@ -467,11 +455,8 @@ async function collision(
 }
 
 /** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
-export function differenceOf(
-  held: Pick<AllowDenyEntryRow, "list" | "verdict_scope" | "comment">,
-  inputs: AllowDenyEntryInputs,
-): EntryChange {
-  return changeBody(ENTRY_FIELDS, held, { ...inputs }) as EntryChange;
+export function differenceOf(held: object, inputs: AllowDenyEntryInputs): EntryChange {
+  return changeBody(ENTRY_FIELDS, { ...held }, { ...inputs }) as EntryChange;
 }
 
 /** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
@@ -513,16 +498,12 @@ export function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: s
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {
-  const comment = inputs.comment === undefined ? "no comment" : `comment ${quote(inputs.comment)}`;
-  return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
+  return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${describeDetails(inputs)})`;
 }
 
 /** A declared entry, as the program's other declarations are compared with it. */
-export function declaredEntry(
-  inputs: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope" | "comment">,
-  property: string,
-): DeclaredThing {
-  const { list, comment } = inputs;
+export function declaredEntry(inputs: Omit<AllowDenyEntryInputs, "adopt">, property: string): DeclaredThing {
+  const { list } = inputs;
   const value = canonicalValue(inputs.value);
   return {
     key: entryKey(inputs),
@@ -534,7 +515,7 @@ export function declaredEntry(
       ),
     property,
     name: `${list} ${value}`,
-    claim: `${list} ${value} with ${describeComment(comment)}`,
+    claim: `${list} ${value} with ${describeDetails(inputs)}`,
     target: { value, list },
   };
 }

@@ -1,5 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { describeDetails } from "../../settings/standing-text";
 import { describeTextChange, excerpt, quote } from "../../settings/text";
 
 /** What was declared exists already with other arguments, and nobody said to take it over. `ERR_EXISTS` */
@@ -113,13 +114,9 @@ export class NotImportableError extends EmailSecurityError {
 /** Names an entry of the service as a person would look for it: what, where, who made it, when. */
 export function describeEntry(entry: AllowDenyEntryRow): string {
   const scope = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
-  const comment =
-    entry.comment === undefined || entry.comment === ""
-      ? ", no comment"
-      : `, comment ${quote(entry.comment)}`;
   const maker = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
   const time = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
-  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}${comment}${maker}${time})`;
+  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}, ${describeDetails(entry)}${maker}${time})`;
 }
 
 /** What to do about a comment that the service changes: running again alone never ends that. */

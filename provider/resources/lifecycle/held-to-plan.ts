@@ -1,6 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
-import { sameComment } from "../../settings/comparable";
+import type { AllowDenyEntryInputs, VipEmployeeInputs } from "../../settings/arguments";
 import { cutByDanger } from "../../settings/danger";
+import { isSameStanding } from "../../settings/entry-fields";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
@@ -34,11 +35,7 @@ export function holdToPlan(
   if (plan === undefined) return;
   const refused = intents.flatMap(({ key, ...texts }) => {
     const [before, after] = [kind.standing(key, texts.before), kind.standing(key, texts.after)];
-    const isDone =
-      (before === undefined) === (after === undefined) &&
-      before?.list === after?.list &&
-      sameComment(before?.comment, after?.comment);
-    if (isDone) return [];
+    if (isSameStanding(before, after)) return [];
     const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
     if (why === undefined) return [];
     const name = kind.describe(key, texts.after ?? texts.before ?? "");
@@ -71,13 +68,7 @@ export function isHeld({ reviewed }: Context): boolean {
   return reviewed?.() !== undefined;
 }
 
-interface Entry {
-  readonly list: "allow" | "deny";
-  readonly value: string;
-  readonly entryType: string;
-  readonly verdictScope: string;
-  readonly comment?: string | undefined;
-}
+type Entry = Omit<AllowDenyEntryInputs, "adopt">;
 
 /**
  * The same for a single entry.
@@ -100,7 +91,7 @@ export async function holdEntryToPlan(
 /** The same for a single VIP. */
 export async function holdVipToPlan(
   email: string,
-  after: { readonly comment?: string | undefined } | undefined,
+  after: Pick<VipEmployeeInputs, "comment"> | undefined,
   context: Context,
 ): Promise<void> {
   const row = await context.tenant.findVip(email);

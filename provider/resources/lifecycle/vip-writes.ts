@@ -1,8 +1,9 @@
 import { type AddVipResult, EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { LIST_LAG_MS } from "../../settings/assumptions";
-import { describeComment, sameComment } from "../../settings/comparable";
+import { sameComment } from "../../settings/comparable";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
+import { describeDetails } from "../../settings/standing-text";
 import { excerpt, harmless, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import {
@@ -148,7 +149,7 @@ export function declaredVip(inputs: VipEmployeeInputs, property: string): Declar
     subject: keyOfVip(email),
     property,
     name: email,
-    claim: `${email} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
+    claim: `${email} with ${describeDetails(inputs)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
     target: { value: email },
   };
 }

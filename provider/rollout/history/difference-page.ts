@@ -55,12 +55,12 @@ function changeLine(change: DeclaredChange): ToldLine {
   const { sign, before, after } = change;
   const facts =
     before !== undefined && after !== undefined
-      ? FIELDS.filter((field) => field !== "list" && before[field] !== after[field]).map(
-          (field): Words => say`${NAMES[field]} ${shown(before[field])} → ${shown(after[field])}`,
-        )
+      ? FIELDS.filter(
+          (field) => field !== "list" && before[field]?.toString() !== after[field]?.toString(),
+        ).map((field): Words => say`${NAMES[field]} ${shown(before[field])} → ${shown(after[field])}`)
       : FIELDS.flatMap((field) => {
           const told = (after ?? before)?.[field];
-          return field === "list" || told === undefined ? [] : [say`${NAMES[field]} ${given(told)}`];
+          return field === "list" || told === undefined ? [] : [say`${NAMES[field]} ${given(String(told))}`];
         });
   return {
     mark: SIGNS[sign],
@@ -77,8 +77,8 @@ const NAMES: Readonly<Record<keyof DeclaredAs, string>> = {
   >),
 };
 
-function shown(text: string | undefined): Words {
-  return text === undefined ? ["none"] : [given(text)];
+function shown(value: unknown): Words {
+  return value === undefined ? ["none"] : [given(String(value))];
 }
 
 function onlyIn(tenants: readonly TenantDifference[], only: "from" | "to", id: string): ToldPart[] {

@@ -125,7 +125,7 @@ function changesBetween(was: Declarations, is: Declarations): readonly DeclaredC
   for (const [name, { as: after, ...one }] of is) {
     const before = was.get(name)?.as;
     if (before === undefined) changes.push({ sign: "add", ...one, after });
-    else if (FIELDS.some((field) => before[field] !== after[field])) {
+    else if (FIELDS.some((field) => before[field]?.toString() !== after[field]?.toString())) {
       changes.push({ sign: "change", ...one, before, after });
     }
   }

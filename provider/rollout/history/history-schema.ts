@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { declaredTexts, kind, change as planChange, sign } from "../../plan/plan-schema";
+import { declaredTexts } from "../../files/element-fields";
+import { kind, change as planChange, sign } from "../../plan/plan-schema";
 import { count, text, time } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import {

@@ -1,5 +1,7 @@
+import { factsSaid, saidOf } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
 import { counted, given, join, minute, say, sentence, type Words } from "../../plan/render/words";
+import { detailsOf, differingTexts } from "../../settings/standing-text";
 import { sharedLines, whatWords } from "./change-words";
 import type { Happened, KeptChange, ShownRollout, ShownTenant } from "./history-schema";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
@@ -74,14 +76,14 @@ export function happenedLine({ at, kind, wave, tenant, by, told }: Happened): To
 
 /** A change, with what is known of its reasons. */
 export function changeLine(change: KeptChange): ToldLine {
-  const { sign, before, after, ticket, owner, approvedBy, expires, why, accepted } = change;
+  const { sign, before, after, expires, why, accepted } = change;
+  const isThere = before !== undefined && after !== undefined;
+  const were = isThere ? differingTexts(before, after) : [];
   const facts: readonly Words[] = [
-    ...said("ticket", ticket),
-    ...said("owner", owner),
-    ...said("approved by", approvedBy),
+    ...factsSaid(saidOf(change)).flatMap(([label, text]) => said(label, text)),
     ...said("ends", expires),
-    ...said("was", before?.comment === after?.comment || after === undefined ? undefined : before?.comment),
-    ...said("comment", (after ?? before)?.comment),
+    ...were.flatMap(([name, was]) => said(`${name} was`, was)),
+    ...detailsOf(after ?? before ?? {}).flatMap(([name, text]) => said(name, text)),
     ...said("accepted", accepted),
     ...(why === undefined ? [] : [[sentence(why)]]),
   ];

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { saidOf } from "../../files/element-fields";
-import type { Change, Plan, Standing } from "../../plan/plan";
+import type { Change, Plan } from "../../plan/plan";
+import { standingOf } from "../../settings/entry-fields";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { KeptChange } from "../history/history-schema";
 import type { Database } from "../journal/database";
@@ -61,18 +62,13 @@ function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {
   return { isPruned: true, changes: changes.map(keptChange) };
 }
 
-/** What is told of a change for as long as the journal has its rollout. */
+/** What is told of a change for as long as the journal has its rollout. Who made what was there is no part of what that did. */
 export function keptChange(change: Change | KeptChange): KeptChange {
   const { sign, kind, key, value, before, after } = change;
   const { why, accepted } = change;
   return {
     ...{ sign, kind, key, value },
-    ...withoutUndefined({ before: before && standing(before), after: after && standing(after) }),
+    ...withoutUndefined({ before: before && standingOf(before), after: after && standingOf(after) }),
     ...withoutUndefined({ why, ...saidOf(change), accepted }),
   };
-}
-
-/** Who made it, which the service tells, is no part of what a rollout did. */
-function standing({ list, comment, acceptRisk }: Standing): Standing {
-  return withoutUndefined({ list, comment, acceptRisk });
 }

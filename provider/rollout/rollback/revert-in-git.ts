@@ -7,6 +7,7 @@ import { gitIn } from "../../gitops/git";
 import { leanEnvironment } from "../../machine/child-environment";
 import { type Change, changeTransition, type Plan } from "../../plan/plan";
 import { cutByDanger } from "../../settings/danger";
+import { isSameStanding } from "../../settings/entry-fields";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
@@ -68,8 +69,8 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
       const entry = kind === "entry" ? entries.get(key) : undefined;
       const declared = kind === "entry" ? entry : vips.get(key);
       if (declared === undefined || (entry !== undefined && entry.list !== after.list)) continue;
-      const isComment = before !== undefined && before.list === after.list;
-      if (isComment && (declared.comment ?? "") !== (after.comment ?? "")) continue;
+      const isMove = before?.list !== after.list;
+      if (before !== undefined && !isMove && !isSameStanding(declared, after)) continue;
       const what = `${kind === "vip" ? "VIP" : after.list} ${excerpt(value, 80)}`;
       lines.set(placeKey(declared.place), { what, change });
     }

@@ -17,12 +17,10 @@ export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRe
   const section = (list: "allow" | "deny") =>
     listed
       .filter((entry) => entry.list === list)
-      .map(({ value, entryType, verdictScope, comment, acceptRisk }) => ({
-        value,
-        type: entryType,
-        scope: verdictScope,
-        comment,
-        acceptRisk,
+      .map(({ list: _section, entryType: type, verdictScope: scope, unknown: _unknown, ...entry }) => ({
+        ...entry,
+        type,
+        scope,
       }));
   const limits = (count: number) => (count === 0 ? {} : { maxRemovals: count, maxRemovalFraction: 1 });
   return stringify(
@@ -35,8 +33,8 @@ export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRe
       allow: section("allow"),
       deny: section("deny"),
       vips: Object.entries(vips).map(([key, text]) => {
-        const { email, comment } = readVip(key, text);
-        return { email, comment };
+        const { unknown: _unknown, ...vip } = readVip(key, text);
+        return vip;
       }),
     },
     // One form for every text, which no reader takes for something else.

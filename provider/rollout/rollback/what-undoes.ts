@@ -1,9 +1,9 @@
 import type { KnownLists } from "../../plan/desired";
 import type { Observed } from "../../plan/observed";
-import type { Change, Plan, Standing } from "../../plan/plan";
+import type { Change, Plan } from "../../plan/plan";
 import { EntryMatch, keyedRows } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";
-import { sameComment } from "../../settings/comparable";
+import { isSameStanding, type Standing, standingOf } from "../../settings/entry-fields";
 import { isUnmanaged, type KeyedList, readEntry, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
@@ -50,12 +50,7 @@ export function whatUndoes(
   const vips = undo(
     changes.filter(({ kind }) => kind === "vip"),
     managed(known.vips.content),
-    new Map(
-      [...observed.vips].map(([key, { comment }]) => [
-        key,
-        { ...(comment === undefined ? {} : { comment }) },
-      ]),
-    ),
+    new Map([...observed.vips].map(([key, row]) => [key, standingOf(row)])),
     (_key, standing) => textOfVip(standing),
   );
   return {
@@ -86,8 +81,8 @@ function undo(
   for (const change of changes) {
     const { key, before, after } = change;
     const now = there.get(key);
-    if (isSame(now, before)) continue;
-    if (!isSame(now, after)) {
+    if (isSameStanding(now, before)) continue;
+    if (!isSameStanding(now, after)) {
       left.push(change);
       continue;
     }
@@ -126,30 +121,20 @@ function entriesThere(
     { ...Object.fromEntries(managed(known)), ...Object.fromEntries(touched) },
     keyedRows(rows, entries),
   );
-  return new Map(
-    [...found].map(([key, { list, comment }]) => [
-      key,
-      { list: list as "allow" | "deny", ...(comment === undefined ? {} : { comment }) },
-    ]),
-  );
-}
-
-function isSame(one: Standing | undefined, other: Standing | undefined): boolean {
-  if (one === undefined || other === undefined) return one === other;
-  return one.list === other.list && sameComment(one.comment, other.comment);
+  return new Map([...found].map(([key, row]) => [key, standingOf(row)]));
 }
 
 function entryText(
   key: string,
-  { list = "deny", comment, acceptRisk }: Standing,
+  { list = "deny", ...standing }: Standing,
   declaredAs: string | undefined,
   why: string,
   own: OwnDomains,
 ): string {
   const accepted =
-    acceptRisk ?? (declaredAs === undefined ? undefined : readEntry(key, declaredAs)?.acceptRisk);
+    standing.acceptRisk ?? (declaredAs === undefined ? undefined : readEntry(key, declaredAs)?.acceptRisk);
   const entry = readEntry(key, list);
   const isRisky =
     entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }, own).length > 0;
-  return textOfEntry({ list, comment, acceptRisk: accepted ?? (isRisky ? why : undefined) });
+  return textOfEntry({ ...standing, list, acceptRisk: accepted ?? (isRisky ? why : undefined) });
 }

@@ -13,6 +13,7 @@ import type { Plan } from "../../plan/plan";
 import { knownLists } from "../../plan/stack-state";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import type { Element } from "../../settings/entry-fields";
 import { quote } from "../../settings/text";
 import { planOf } from "../plan-target";
 import { readKey } from "../targets/read-key";
@@ -32,7 +33,7 @@ export interface AddOptions {
   readonly host: string;
   readonly ownDomains: readonly string[];
   readonly baseline: Baseline | undefined;
-  readonly facts: Readonly<Record<string, string>>;
+  readonly facts: Element;
   /** Tenants of which this one may be told apart by nothing, and is another all the same. */
   readonly beside: readonly string[];
   readonly standing: readonly StandingTenant[];

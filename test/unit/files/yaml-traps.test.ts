@@ -158,7 +158,7 @@ describe("what is valid YAML for some, and none for us", () => {
     ],
     [
       "{ value: a.example, colour: red }",
-      '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, reviewed, scope, type, acceptRisk',
+      '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk, reviewed',
     ],
   ])("a key with a slip, which is not missing too: %s", (element, message) => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);

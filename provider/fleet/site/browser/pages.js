@@ -206,10 +206,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const body = /** @type {HTMLElement} */ (byId("entries"));
     const more = /** @type {HTMLElement} */ (byId("more"));
     const own =
-      /** @type {{ fields: string[], isRead: boolean, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} */ (
+      /** @type {Known & { isRead: boolean, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} */ (
         JSON.parse(byId("own")?.textContent ?? "{}")
       );
-    fleetSite.know(own.fields);
+    fleetSite.know(own);
     const unlike = new Map(own.unlike.map((one) => [one[0], one]));
     const mail = own.mail && new Map(own.mail);
     const declared = own.ranges.flatMap(([first, last]) =>

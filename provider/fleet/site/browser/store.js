@@ -5,12 +5,12 @@
  * this one name.
  *
  * @typedef {{ number: number, list: string, value: string, type: string, scope: string, unicode: string, comment: string,
- *   ticket: string, owner: string, approvedBy: string, expires: string, reviewed: string, acceptRisk: string,
- *   place: string }} Entry
+ *   ticket: string, owner: string, expires: string, place: string }} Entry
+ * @typedef {{ fields: string[], facts: [field: string, label: string][] }} Known
  * @typedef {[entry: number, what: string, by: string, at: string]} Unlike
  * @typedef {[entry: number, told: string]} Mail
  * @typedef {{ name: string, page: string, standing: string, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} Tenant
- * @typedef {{ fields: string[], tenants: Tenant[], chunks: string[] }} Fleet
+ * @typedef {Known & { tenants: Tenant[], chunks: string[] }} Fleet
  */
 const fleetSite = (() => {
   /** @type {Entry[]} */
@@ -19,14 +19,16 @@ const fleetSite = (() => {
   let fleet;
   /** @type {string[]} */
   let fields = [];
+  /** @type {Known["facts"]} */
+  let facts = [];
   /** @type {Map<string, Promise<void>>} */
   const loaded = new Map();
   /** @type {[number, string[][]][]} */
   const early = [];
 
-  /** @param {string[]} names */
-  const know = (names) => {
-    fields = names;
+  /** @param {Known} known */
+  const know = (known) => {
+    ({ fields, facts } = known);
     for (const [first, rows] of early.splice(0)) takeEntries(first, rows);
   };
 
@@ -92,8 +94,9 @@ const fleetSite = (() => {
     /** @param {Fleet} told */
     takeFleet: (told) => {
       fleet = told;
-      know(told.fields);
+      know(told);
     },
     fleet: () => fleet,
+    facts: () => facts,
   };
 })();

@@ -54,18 +54,14 @@ const fleetTold = (() => {
   };
 
   /** What the files say beside it. @param {Entry} entry */
-  const factsOf = ({ comment, ticket, owner, approvedBy, reviewed, acceptRisk }) => {
-    /** @type {[string, string][]} */
-    const all = [
-      ["", comment],
-      ["ticket ", ticket],
-      ["owner ", owner],
-      ["approved by ", approvedBy],
-      ["reviewed ", reviewed],
-      ["risk accepted: ", acceptRisk],
-    ];
-    const facts = all.filter(([, told]) => told !== "");
-    return facts.flatMap(([name, told], index) => [...(index === 0 ? [] : [" · "]), name, bdi(told)]);
+  const factsOf = (entry) => {
+    const told = /** @type {Record<string, string>} */ (/** @type {unknown} */ (entry));
+    const facts = fleetSite.facts().filter(([field]) => told[field]);
+    return facts.flatMap(([field, label], index) => [
+      ...(index === 0 ? [] : [" · "]),
+      ...(label === "" ? [] : [`${label} `]),
+      bdi(told[field] ?? ""),
+    ]);
   };
 
   /** Whether a number is in ranges. @param {[number, number][]} ranges @param {number} number */

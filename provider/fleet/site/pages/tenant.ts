@@ -13,7 +13,7 @@ import type {
   TenantStatus,
 } from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
-import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
+import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "../entry-store";
 import type { MailSeen } from "../mail-seen";
 import { rolloutPage, tenantPage } from "../paths";
 import { type SiteRun, sinceWhen } from "../runs";
@@ -47,6 +47,7 @@ export function tenantHtml(shell: Shell, page: TenantPage): string {
   const isRead = tenant.error === undefined;
   const known = {
     fields: ENTRY_FIELDS,
+    facts: ENTRY_FACTS,
     isRead,
     ranges: entries.ranges,
     unlike: entries.unlike,

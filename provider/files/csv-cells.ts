@@ -1,0 +1,27 @@
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+
+/* How cells of a table are read, by the forms in which people and spreadsheets write them. */
+
+/** A day as spreadsheets write it, where it can be read in one way only; anything else as it is, to be refused. */
+export function dayInCell(text: string): string {
+  if (/^never$/i.test(text)) return "never";
+  const [, year, month, day] =
+    /^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?:[T ]0?0:00(?::00)?(?:\.0+)?Z?)?$/.exec(text) ?? [];
+  if (year !== undefined) return [year, month?.padStart(2, "0"), day?.padStart(2, "0")].join("-");
+  const [, dayFirst, second, last] = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/.exec(text) ?? [];
+  return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
+}
+
+/** What a value is, by the names that people give it. */
+export function typeInCell(text: string): string {
+  const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
+  if (/^e?mail(?:address)?$|^mailbox$|^sender$/.test(word)) return "email_address";
+  return /^domain(?:name)?$/.test(word) ? "domain" : text;
+}
+
+/** A verdict scope; undefined for the one that is meant when none is written. */
+export function scopeInCell(text: string): string | undefined {
+  const scope = text.toLowerCase();
+  return scope === DEFAULT_VERDICT_SCOPE ? undefined : scope;
+}
