@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { cacheFolder } from "pulumi-email-security/engine";
 import {
@@ -11,7 +20,6 @@ import {
 import { withLock } from "../provider/dist/engine/lock.js";
 import { describeFailure, runCommand } from "../provider/dist/engine/run-command.js";
 import { formatVersion, isAtLeast, parseVersion, type Version } from "../provider/dist/engine/version.js";
-import { writeDynamicProviderLauncher } from "./dynamic-provider-launcher.mts";
 
 /** How an engine is built. */
 export interface BuildOptions {
@@ -68,7 +76,7 @@ export async function buildEngine({ env = process.env, log, onProgress }: BuildO
       goEnv,
       context,
     );
-    writeDynamicProviderLauncher(bin);
+    await copyDynamicProviderLauncher(cli, bin, goEnv);
     await verify(join(bin, programName("pulumi")), cli, context);
   });
 }
@@ -219,6 +227,22 @@ async function build(
     throw buildError(`compiling ${title} failed: ${describeFailure(built)}`, COMPILE_REMEDY);
   }
   log(`Built ${title} in ${elapsed()}.`);
+}
+
+/** Copies `pulumi-resource-pulumi-nodejs`, by which the engine starts dynamic providers: Pulumi's own script, out of the CLI's modules. */
+async function copyDynamicProviderLauncher(
+  { folder }: GoProgram,
+  bin: string,
+  env: NodeJS.ProcessEnv,
+): Promise<void> {
+  const module = "github.com/pulumi/pulumi/sdk/v3";
+  const listed = await runCommand("go", ["list", "-m", "-f", "{{.Dir}}", module], { cwd: folder, env });
+  if (listed.exitCode !== 0) {
+    throw buildError(`the module ${module} could not be found: ${describeFailure(listed)}`, DOWNLOAD_REMEDY);
+  }
+  const name = `pulumi-resource-pulumi-nodejs${process.platform === "win32" ? ".cmd" : ""}`;
+  copyFileSync(join(listed.stdout.trim(), "nodejs", "dist", name), join(bin, name));
+  chmodSync(join(bin, name), 0o755);
 }
 
 /** Checks that the built CLI runs here, and names the version that was asked for. */

@@ -274,5 +274,10 @@ export function providerOf(engine: number, front: Front): number | undefined {
     const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
     return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
   });
-  return processes.find(({ parent, command }) => parent === engine && command.includes(PROVIDERS[front]))?.id;
+  // Pulumi starts dynamic providers through a shell.
+  const children = processes.filter(({ parent }) => parent === engine).map(({ id }) => id);
+  const parents = [engine, ...children];
+  return processes.find(
+    ({ parent, command }) => parents.includes(parent) && command.includes(PROVIDERS[front]),
+  )?.id;
 }

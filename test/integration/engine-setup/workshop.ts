@@ -45,11 +45,14 @@ export function fakeGo(
 ): string {
   const { release = "go1.26.0", toolchain = "local", slow = false } = options;
   const log = join(workshop.folder, "go.log");
+  workshop.write("module/nodejs/dist/pulumi-resource-pulumi-nodejs", "#!/bin/sh\n", 0o444);
   workshop.program(
     "go",
     `case "$1" in
   env) printf '%s\\n' '${release}' '${toolchain}' linux amd64 ;;
-  list) echo "go: downloading example.com/a v1.0.0" >&2; printf 'a\\nb\\n' ;;
+  list)
+    [ "$2" = -m ] && echo '${join(workshop.folder, "module")}' && exit
+    echo "go: downloading example.com/a v1.0.0" >&2; printf 'a\\nb\\n' ;;
   build)
     while [ "$1" != -o ]; do shift; done
     echo "$2 CGO_ENABLED=$CGO_ENABLED GOFLAGS=$GOFLAGS GOWORK=$GOWORK GOPROXY=$GOPROXY" >> '${log}'
