@@ -6,6 +6,7 @@ import type { JournalReader } from "../journal/journal-reader";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { NO_COUNTS } from "../journal/rollout-view";
 import { standingSkips } from "../journal/skips";
+import { adviceOnRest } from "../rollback/rollback-rest";
 import { takenBackSoFar, wholeRollbackOf } from "../rollback/taken-back";
 import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";
@@ -279,18 +280,10 @@ async function adviceOnRolledBack(
 ): Promise<readonly Advice[]> {
   const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
   if (back === undefined) return await rollingBack(journal, record, commands);
+  if (!isOpen(back)) return await adviceOnRest(journal, record, commands);
   if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
-  return [
-    isOpen(back)
-      ? {
-          why: "It is not rolled back everywhere yet. See how far that is:",
-          command: commands.status(back.id),
-        }
-      : {
-          why: "It was not rolled back everywhere. To roll back the rest:",
-          command: commands.rollback(record.id),
-        },
-  ];
+  const why = "It is not rolled back everywhere yet. See how far that is:";
+  return [{ why, command: commands.status(back.id) }];
 }
 
 /** A rollout that began a tenant can be rolled back; a rollback can't. */
