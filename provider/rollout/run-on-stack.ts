@@ -4,11 +4,15 @@ import { type PulumiRun, runPulumi, toldBy, withoutColour } from "../plan/pulumi
 import { exportStack } from "../plan/stack-state";
 import { quote } from "../settings/text";
 import { RolloutError } from "./errors";
-import { type StackPlace, stackCommand } from "./stack-command";
+import { type StacksPlace, stackCommands } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import { lockFolder, removeTornAttributes, removeUnnamedLocks, type StackFiles } from "./torn-files";
 
 /** A stack, and the folder of a project in which the CLI runs on it. */
+interface StackPlace extends StacksPlace {
+  readonly stack: string;
+}
+
 export interface StackWithFolder extends StackPlace {
   readonly folder: string;
 }
@@ -95,6 +99,6 @@ export async function isStackThere({ stack, folder, environment }: StackWithFold
 
 /** How a person removes the lock of a run that is gone; a sentence. */
 export async function unlockAdvice(place: StackPlace): Promise<string> {
-  const cancel = await stackCommand("cancel --yes", place);
+  const cancel = (await stackCommands(place)).command("cancel --yes", place.stack);
   return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``;
 }

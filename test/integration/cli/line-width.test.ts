@@ -116,7 +116,7 @@ it.each([
   { args: ["move", domain("e"), "--to", "deny", ...IN_FILE], shows: domain("e") },
   { args: ["extend", domain("e"), "--for", "2099-12-31", ...IN_FILE], shows: domain("e") },
   { args: ["export", "--to", `${DIRECTORY}/exported`], shows: `${DIRECTORY}/exported/settings.yaml` },
-  { args: ["tenant", "remove", TENANT, "--dry-run"], shows: `\`pulumi stack rm --force --stack ${TENANT}\`` },
+  { args: ["tenant", "remove", TENANT, "--dry-run"], shows: `stack rm --force --yes --stack ${TENANT}\`` },
   { args: ["explain", "ERR_CONFIGURATION"], shows: "ERR_CONFIGURATION" },
   { args: ["explain"], shows: "ERR_CONFIGURATION" },
 ])("`$args.0` breaks its long lines at spaces", async ({ args, shows }) => {
