@@ -9,6 +9,7 @@ import { otherTenantGuards } from "../plan/withheld";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Transition } from "../settings/danger";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
+import { prunes } from "../settings/list-mode";
 import { withoutUndefined } from "../settings/without-undefined";
 import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftWhat } from "./drift-schema";
 
@@ -22,6 +23,15 @@ export function driftTransition({
   const listOf = (standing: Standing | undefined): string | undefined =>
     standing && (kind === "vip" ? "vip" : standing.list);
   return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
+}
+
+/** Whether no run removes it: nobody declares it, and the mode of its list leaves such. */
+export function isUnmanagedItem(
+  { what, kind, there }: Pick<DriftItem, "what" | "kind" | "there">,
+  { lists }: Pick<Settings, "lists">,
+): boolean {
+  if (what !== "added") return false;
+  return kind === "vip" ? !prunes(lists.vips?.mode, undefined) : !prunes(lists.entries?.mode, there?.list);
 }
 
 const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
