@@ -6,7 +6,7 @@ import { quote } from "../settings/text";
 import { RolloutError } from "./errors";
 import { type StacksPlace, stackCommands } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
-import { lockFolder, removeTornAttributes, removeUnnamedLocks, type StackFiles } from "./torn-files";
+import { lockFolder, removeTornAttributes, removeUnnamedFiles, type StackFiles } from "./torn-files";
 
 /** A stack, and the folder of a project in which the CLI runs on it. */
 interface StackPlace extends StacksPlace {
@@ -69,7 +69,7 @@ export async function runOnStack(
  */
 export async function repairStackFiles(place: StackPlace): Promise<readonly string[]> {
   const files = stackFiles(place);
-  return [...removeTornAttributes(files), ...(await removeUnnamedLocks(files))];
+  return [...removeTornAttributes(files), ...(await removeUnnamedFiles(files))];
 }
 
 /** The files of a stack, where its backend is one of files. */
