@@ -120,7 +120,11 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     const id = await atGate();
     const killed = fleet.begin({}, "rollout", ...args(id));
     while (killed.process.exitCode === null && locksIn(locksOf(id)).length === 0) await sleep(2);
-    process.kill(-(killed.process.pid ?? 0), "SIGKILL");
+    try {
+      process.kill(-(killed.process.pid ?? 0), "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
     await killed.ended;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;
