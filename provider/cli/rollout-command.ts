@@ -4,7 +4,7 @@ import { ConfigurationError } from "../client";
 import { FAIL_ON_GUARD } from "../plan/plan";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
-import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { MailOf } from "../rollout/planned/ask-mail";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
@@ -529,23 +529,22 @@ async function resume(id: string | undefined, given: GivenRunOptions): Promise<E
         ),
       );
     }
-    await tellSkipped(rollouts, record.spec, "Goes on without");
+    await tellSkipped(rollouts, record, "Goes on without");
     // A gate that is reached after this was read is not approved: nobody has seen it.
     return await run(rollouts, record.id, record.state !== "waiting", options);
   });
 }
 
-/** Who is skipped now, whatever a rollout that was planned before says of it. */
+/** Which tenants of a rollout are skipped now, whatever it says of them since it was planned. */
 async function tellSkipped(
   rollouts: Rollouts,
-  whose: WhoseRollouts,
+  record: RolloutRecord,
   what: string,
   told: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  const { standingSkips } = await import("../rollout/journal/skips.js");
   const { skipText } = await import("../rollout/skipping/without-skipped.js");
-  const standing = [...(await standingSkips(rollouts.journal.database, whose)).values()];
-  const skips = standing.filter(({ name }) => !told.has(name));
+  const { skipsOf } = await import("../rollout/skipping/skip.js");
+  const skips = (await skipsOf(rollouts.journal, record)).filter(({ name }) => !told.has(name));
   for (const one of skips.slice(0, 20)) console.error(harmless(`${what}: ${skipText(one)}.`));
   if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }
@@ -664,7 +663,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
     const report = await rollouts.report(record.id);
     await writeOutputs(outputs, reportRenderers(report));
     const told = new Set((report.skipped ?? []).map(({ name }) => name));
-    await tellSkipped(rollouts, record.spec, "Skipped now", told);
+    await tellSkipped(rollouts, record, "Skipped now", told);
     // Who looks at the newest is not to miss one that waits behind it.
     const others = id === undefined ? records.filter((one) => one.id !== record.id && isOpen(one)) : [];
     for (const other of others.slice(0, 5)) {

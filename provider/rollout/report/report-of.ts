@@ -1,4 +1,4 @@
-import { needsNewRollout } from "../advice";
+import { adviceOnEnded, needsNewRollout } from "../advice";
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
@@ -117,7 +117,7 @@ async function recorded(journal: JournalReader, id: string, isHeld: boolean): Pr
         ...(wave.health === undefined ? {} : { health: wave.health }),
       };
     }),
-    tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "")),
+    tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "", state)),
   };
   return { record, tenants, report };
 }
@@ -127,8 +127,9 @@ export function reportOfSkipped({ name, sinceMs, by, reason }: SkippedTenant): S
   return { name, since: iso(sinceMs), ...(by === undefined ? {} : { by }), reason };
 }
 
-function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
+function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutState): TenantReport {
   const { name, state, target, summary, attempt, worker, error, startedAtMs, finishedAtMs } = tenant;
+  const isEnded = rollout === "abandoned" || rollout === "rolled-back";
   return {
     name,
     labels: target.labels,
@@ -145,7 +146,9 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
     ...(summary?.unmanagedAllows === undefined ? {} : { unmanagedAllows: summary.unmanagedAllows }),
     ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
-    ...(error === undefined ? {} : { error }),
+    ...(error === undefined
+      ? {}
+      : { error: isEnded ? { ...error, advice: adviceOnEnded(error.advice, rollout) } : error }),
     attempts: attempt,
     ...(worker === undefined ? {} : { worker }),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
