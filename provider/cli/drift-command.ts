@@ -162,7 +162,7 @@ async function adoptInto(
   const { driftTransition, isUnmanagedItem } = await import("../gitops/drift.js");
   const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
   // A line each, whatever the service or a file holds.
-  const say = (line: string): void => console.error(printable(line));
+  const say = (line: string): void => console.error(fitted(printable(line), process.stderr));
   const sayAll = <T>(
     all: readonly T[],
     transitionOf: (one: T) => Transition,

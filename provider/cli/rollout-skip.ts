@@ -8,6 +8,7 @@ import type { SkipRequest } from "../rollout/skipping/skip";
 import { isPostgres } from "../settings/postgres-address";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { JOURNAL, lookOfTerminal, withRollouts } from "./open-rollouts";
 import { TARGETS_FILE } from "./tenant-options";
@@ -189,5 +190,5 @@ async function unskip(rollouts: Rollouts, request: SkipRequest): Promise<ExitCod
 }
 
 function say(line: string): void {
-  console.log(harmless(line));
+  console.log(fitted(harmless(line)));
 }

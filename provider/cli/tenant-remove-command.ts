@@ -243,14 +243,16 @@ async function settleSkip(
     if (!isStackGone) {
       const command = new RolloutCommands(named, programName()).unskip([skip.name], targets.file);
       console.log(
-        harmless(
-          `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: ${command}`,
+        fitted(
+          harmless(
+            `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: \`${command}\``,
+          ),
         ),
       );
-    } else if (dryRun) console.log(harmless(`With the stack goes the skip of ${text}.`));
+    } else if (dryRun) console.log(fitted(harmless(`With the stack goes the skip of ${text}.`)));
     else {
       await endTenantSkip(database, skip, process.env);
-      console.log(harmless(`Not skipped any more, since its stack is gone: ${text}.`));
+      console.log(fitted(harmless(`Not skipped any more, since its stack is gone: ${text}.`)));
     }
   });
 }

@@ -133,6 +133,21 @@ it("breaks the long lines of a report beside commands for a shell", async () => 
   expect(breakableLines(stderr)).toEqual([]);
 });
 
+it("breaks the long lines of what was adopted and what was not", async () => {
+  const { stderr } = await run(["drift", "settings/acme.yaml", "--adopt", "added", "--dry-run"]);
+  expect(stderr).toContain("would be adopted");
+  expect(stderr).toContain("more differ");
+  expect(breakableLines(stderr)).toEqual([]);
+});
+
+it("breaks the long lines of `rollout skip`", async () => {
+  await run(["rollout", "tenants.yaml", "--only", TENANT]);
+  const why = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
+  const { stdout, stderr } = await run(["rollout", "skip", TENANT, ...why]);
+  expect(stdout.replaceAll(/\s+/g, " "), stderr).toContain("over and over OPS-412");
+  expect(breakableLines(stdout)).toEqual([]);
+});
+
 async function run(args: readonly string[]): Promise<CommandOutcome> {
   return await emailSecurity(folder.path, args, {
     EMAIL_SECURITY_BASE_URL: sandbox.url,
