@@ -159,10 +159,10 @@ async function adoptInto(
   const { readerFrom } = await import("../files/read-source.js");
   const { adopt } = await import("../gitops/drift-adopt.js");
   const { adoptMessage, countsOf, stepName, stepTransition } = await import("../gitops/drift-message.js");
-  const { driftTransition } = await import("../gitops/drift.js");
+  const { driftTransition, isUnmanagedItem } = await import("../gitops/drift.js");
   const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
   // A line each, whatever the service or a file holds.
-  const say = (line: string): void => console.error(printable(line));
+  const say = (line: string): void => console.error(fitted(printable(line), process.stderr));
   const sayAll = <T>(
     all: readonly T[],
     transitionOf: (one: T) => Transition,
@@ -201,16 +201,21 @@ async function adoptInto(
     "`email-security drift` shows all of them",
   );
   const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
-  const others = drift.items.filter((item) => !taken.has(item)).length;
-  if (others > 0) {
-    const isMore = drift.items.some(
-      (item) => !taken.has(item) && (item.what === "changed" || item.what === "missing"),
-    );
+  const others = drift.items.filter((item) => !taken.has(item));
+  const staying = others.filter((item) => isUnmanagedItem(item, settings)).length;
+  const mended = others.length - staying;
+  if (mended > 0) {
+    const isMore = others.some((item) => item.what === "changed" || item.what === "missing");
     const way = isMore ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
-    say(`${others} more differ from what is declared: the next \`pulumi up --refresh\` mends them${way}.`);
+    say(`${mended} more differ from what is declared: the next \`pulumi up --refresh\` mends them${way}.`);
+  }
+  if (staying > 0) {
+    say(
+      `${staying} more that nobody declares: by the mode of the list, no run removes them; \`--adopt added\` takes them into the files.`,
+    );
   }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
-  return left.length + others > 0 ? EXIT.changes : code;
+  return left.length + others.length > 0 ? EXIT.changes : code;
 }
 
 function nextStep({ dryRun, commit, pr }: Options): string {

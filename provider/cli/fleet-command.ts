@@ -59,7 +59,7 @@ function statusCommand(): Command {
 async function status(options: Options): Promise<ExitCode> {
   const outputs = readOutputs(options, FORMATS);
   const read = await readFleet(options);
-  const { status } = read;
+  const { status, targets } = read;
   const { statusText } = await import("../fleet/status/status-text.js");
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
@@ -68,8 +68,8 @@ async function status(options: Options): Promise<ExitCode> {
   // A command that continues a rollout reads one journal: of several, only the user knows which.
   const commands = new RolloutCommands(database.length === 1 ? database[0] : undefined, programName());
   await writeOutputs(outputs, {
-    text: ({ columns }) => statusText(status, columns, commands),
-    markdown: () => statusMarkdown(status, commands),
+    text: ({ columns }) => statusText(status, columns, commands, targets),
+    markdown: () => statusMarkdown(status, commands, targets),
     json: () => statusJson(status),
   });
   if (warnOfUnread(read)) return EXIT.error;

@@ -1,6 +1,7 @@
 import type { Target, Targets } from "../rollout/targets/target";
 import { harmless } from "../settings/text";
 import { programName } from "./command-line";
+import { fitted } from "./fitted";
 import { type JournalOptions, withExistingJournal } from "./journal-place";
 import type { WriteOptions } from "./write-options";
 
@@ -25,7 +26,9 @@ export async function tellNextRollout(
     return;
   }
   const { name } = target;
-  console.log(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`));
+  console.log(
+    fitted(harmless(`Rollouts skip ${skipText({ ...skip, name })}. It stays so until somebody ends it.`)),
+  );
   console.log(`${next}: ${commands.unskip([name], targets.file)}`);
   console.log(`Then: ${rollout}`);
 }

@@ -98,6 +98,9 @@ function inOurStyle(text: string, verb: Command): string {
     const near = nearestName(chosen ?? "", choices?.split(", ") ?? []);
     return near === undefined ? text : `${wrong}; did you mean ${near}?\n`;
   }
+  const [, excess = ""] = /^error: too many arguments for .*: ([^,\s]+), /.exec(text) ?? [];
+  const successor = successorOf(excess, verb);
+  if (successor !== undefined) return `error: unknown command '${excess}'; did you mean ${successor}?\n`;
   const [, mistake, written = "", said] =
     /^(error: unknown \w+ '([^']*)'[^;\n]*)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
   if (mistake === undefined) return text;
@@ -105,9 +108,39 @@ function inOurStyle(text: string, verb: Command): string {
     ...verb.commands.map((one) => one.name()),
     ...verb.options.flatMap(({ long }) => long ?? []),
   ];
-  const meant = said ?? nearestName(written, names);
+  const meant = successorOf(written, verb) ?? said ?? nearestName(written, names);
   const where = `\`${pathOf(verb)} --help\` lists all`;
   return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;
+}
+
+/** Words that a command line had before they were renamed, and what took their place. */
+const SUCCESSORS = new Map([
+  ["continue", "rollout resume"],
+  ["--resume", "rollout resume"],
+  ["--end", "rollout unskip"],
+  ["export", "fleet status --database"],
+  ["import", "fleet status --database"],
+  ["--mend", "--revert-drift"],
+  ["--json", "--format json"],
+  ["--csv", "--format csv"],
+  ["--markdown", "--output FILE"],
+  ["--html", "--output FILE"],
+  ["--sarif", "--output FILE"],
+  ["--files-only", "--offline"],
+  ["--no-evidence", "--offline"],
+  ["--concurrency", "--max-concurrent"],
+  ["--most", "--limit"],
+]);
+
+/** What took the place of a word, where the command has it. */
+function successorOf(written: string, verb: Command): string | undefined {
+  const successor = SUCCESSORS.get(written);
+  const [option] = successor?.match(/^--[\w-]+/) ?? [];
+  const isHere =
+    option === undefined
+      ? `${pathOf(verb)} `.includes(" rollout ")
+      : verb.options.some(({ long }) => long === option);
+  return isHere ? successor : undefined;
 }
 
 /** What somebody types for a verb: `email-security rollout status`. */

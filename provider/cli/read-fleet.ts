@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { FleetNotices } from "../fleet/notices/fleet-notices";
-import type { FleetWatch, StackState } from "../fleet/status/read-fleet-status";
+import type { FleetWatch, StackStates } from "../fleet/status/read-fleet-status";
 import type { FleetStatus } from "../fleet/status/status-schema";
 import { counted } from "../plan/render/words";
 import type { Database } from "../rollout/journal/database";
@@ -30,6 +30,8 @@ export interface FleetReading extends Selecting {
 export interface FleetRead {
   readonly status: FleetStatus;
   readonly isTold: boolean;
+  /** All tenants of the targets file. */
+  readonly targets: readonly Target[];
 }
 
 /** Adds the options by which a fleet is read. */
@@ -74,7 +76,7 @@ export async function readFleet(
   // Before anybody is asked: what can't be told is refused.
   const notices = options.notify === undefined ? undefined : await noticesOf(targets.notify, options.notify);
   const status = await readAll(targets, options, watch, journaled);
-  return { status, isTold: await tell(status, notices) };
+  return { status, isTold: await tell(status, notices), targets: targets.targets };
 }
 
 type Journaled = (database: Database, whose: WhoseRollouts) => Promise<void>;
@@ -111,7 +113,8 @@ async function readAll(
         project,
         reach,
         reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
-        stateOf: await stackStates(file, project),
+        ...withoutUndefined({ states: await stackStates(file, project) }),
+        declaredStacks: new Set(targets.map(({ stack }) => stack)),
         concurrency,
         today,
         until,
@@ -191,18 +194,15 @@ async function openJournal(
   }
 }
 
-/** Reads the state of stacks from their files, where the state backend has such. */
-async function stackStates(
-  file: string,
-  project: string,
-): Promise<(target: Target) => StackState | undefined> {
+/** Reads the states of stacks from their files, where the state backend has such. */
+async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
   const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
-  const { readStackState } = await import("../rollout/state-file.js");
+  const { readStackState, stackNames } = await import("../rollout/state-file.js");
   try {
-    const { url: backend } = stateBackend(process.env, projectFolder(file));
-    return (target) => readStackState(target, { backend, project });
+    const place = { backend: stateBackend(process.env, projectFolder(file)).url, project };
+    return { of: (stack) => readStackState(stack, place), names: () => stackNames(place) };
   } catch (error) {
-    if (error instanceof EmailSecurityError) return () => undefined;
+    if (error instanceof EmailSecurityError) return undefined;
     throw error;
   }
 }

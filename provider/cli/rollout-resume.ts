@@ -62,7 +62,7 @@ async function resume(id: string | undefined, given: GivenRunOptions): Promise<E
         ),
       );
     }
-    await tellSkipped(rollouts, record.spec, "Goes on without");
+    await tellSkipped(rollouts, record, "Goes on without");
     // A gate that is reached after this was read is not approved: nobody has seen it.
     return await run(rollouts, record.id, record.state !== "waiting", options);
   });

@@ -2,13 +2,14 @@ import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
-import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { SkippedIn, Skipping } from "../rollout/journal/skips";
 import type { Rollouts } from "../rollout/rollouts";
 import type { SkipRequest } from "../rollout/skipping/skip";
 import { isPostgres } from "../settings/postgres-address";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { JOURNAL, lookOfTerminal, withRollouts } from "./open-rollouts";
 import { TARGETS_FILE } from "./tenant-options";
@@ -190,20 +191,19 @@ async function unskip(rollouts: Rollouts, request: SkipRequest): Promise<ExitCod
 }
 
 function say(line: string): void {
-  console.log(harmless(line));
+  console.log(fitted(harmless(line)));
 }
 
-/** Who is skipped now, whatever a rollout that was planned before says of it. */
+/** Which tenants of a rollout are skipped now, whatever it says of them since it was planned. */
 export async function tellSkipped(
   rollouts: Rollouts,
-  whose: WhoseRollouts,
+  record: RolloutRecord,
   what: string,
   told: ReadonlySet<string> = new Set(),
 ): Promise<void> {
-  const { standingSkips } = await import("../rollout/journal/skips.js");
   const { skipText } = await import("../rollout/skipping/without-skipped.js");
-  const standing = [...(await standingSkips(rollouts.journal.database, whose)).values()];
-  const skips = standing.filter(({ name }) => !told.has(name));
+  const { skipsOf } = await import("../rollout/skipping/skip.js");
+  const skips = (await skipsOf(rollouts.journal, record)).filter(({ name }) => !told.has(name));
   for (const one of skips.slice(0, 20)) console.error(harmless(`${what}: ${skipText(one)}.`));
   if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }

@@ -70,7 +70,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
     const report = await rollouts.report(record.id);
     await writeOutputs(outputs, reportRenderers(report));
     const told = new Set((report.skipped ?? []).map(({ name }) => name));
-    await tellSkipped(rollouts, record.spec, "Skipped now", told);
+    await tellSkipped(rollouts, record, "Skipped now", told);
     // Who looks at the newest is not to miss one that waits behind it.
     const others = id === undefined ? records.filter((one) => one.id !== record.id && isOpen(one)) : [];
     for (const other of others.slice(0, 5)) {

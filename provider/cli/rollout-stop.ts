@@ -63,7 +63,9 @@ async function abandon(id: string | undefined, options: JournalOptions): Promise
     const record = await findRollout(rollouts, id, "abandon");
     await rollouts.abandon(record.id);
     const { advice, counts } = await rollouts.report(record.id);
-    const next = advice.map(({ why, command }) => ` ${why} \`${command}\``).join("");
+    const next = advice
+      .map(({ why, command }) => ` ${why}${command === undefined ? "" : ` \`${command}\``}`)
+      .join("");
     console.error(
       harmless(
         `The rollout ${record.id} is abandoned. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,

@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import type { GoingStack } from "../rollout/tenants/going-stack";
 import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
@@ -180,12 +181,27 @@ const SHOWN = 20;
 
 /** What is left beside the files, and what would take it away. */
 async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]> {
-  const { stackNamed } = await import("../rollout/stack-command.js");
-  const stack = stackNamed({ project: targets.project, stack: target.stack, environment: process.env });
+  const { stackCommands } = await import("../rollout/stack-command.js");
+  const { command } = await stackCommands({
+    project: targets.project,
+    environment: await environmentOfStacks(targets.file),
+  });
   return [
     `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
-    `To forget the stack too, where nobody is to take the tenant in again: \`pulumi stack rm --force --stack ${stack}\``,
+    `To forget the stack too, where nobody is to take the tenant in again: \`${command("stack rm --force --yes", target.stack)}\``,
   ];
+}
+
+/** With the state backend that the rollouts of a targets file have; without, where that can't be used. */
+async function environmentOfStacks(file: string): Promise<NodeJS.ProcessEnv> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  try {
+    const { url } = stateBackend(process.env, projectFolder(file));
+    return url === undefined ? process.env : { ...process.env, PULUMI_BACKEND_URL: url };
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return process.env;
+    throw error;
+  }
 }
 
 /**
@@ -227,14 +243,16 @@ async function settleSkip(
     if (!isStackGone) {
       const command = new RolloutCommands(named, programName()).unskip([skip.name], targets.file);
       console.log(
-        harmless(
-          `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: ${command}`,
+        fitted(
+          harmless(
+            `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: \`${command}\``,
+          ),
         ),
       );
-    } else if (dryRun) console.log(harmless(`With the stack goes the skip of ${text}.`));
+    } else if (dryRun) console.log(fitted(harmless(`With the stack goes the skip of ${text}.`)));
     else {
       await endTenantSkip(database, skip, process.env);
-      console.log(harmless(`Not skipped any more, since its stack is gone: ${text}.`));
+      console.log(fitted(harmless(`Not skipped any more, since its stack is gone: ${text}.`)));
     }
   });
 }

@@ -14,8 +14,8 @@ const DATES = [
 ];
 const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} /;
 
-/** Seconds, also with a fraction, an exponent or a unit. */
-const SECONDS = /^(\d+(?:\.\d+)?(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?$/i;
+/** Seconds, also with a sign, a fraction, an exponent, a unit or quotes. No wait is less than none: a sign counts for nothing. */
+const SECONDS = /^"?[+-]?((?:\d+\.?\d*|\.\d+)(?:e\+?\d+)?)\s*(?:s|secs?|seconds?)?"?$/i;
 
 /**
  * How long `Retry-After` (RFC 9110, section 10.2.3) asks to wait, in milliseconds from now; undefined when it can't be read. It is

@@ -10,6 +10,7 @@ import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { Transition } from "../settings/danger";
 import { isSameStanding } from "../settings/entry-fields";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
+import { prunes } from "../settings/list-mode";
 import { withoutUndefined } from "../settings/without-undefined";
 import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftWhat } from "./drift-schema";
 
@@ -23,6 +24,15 @@ export function driftTransition({
   const listOf = (standing: Standing | undefined): string | undefined =>
     standing && (kind === "vip" ? "vip" : standing.list);
   return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
+}
+
+/** Whether no run removes it: nobody declares it, and the mode of its list leaves such. */
+export function isUnmanagedItem(
+  { what, kind, there }: Pick<DriftItem, "what" | "kind" | "there">,
+  { lists }: Pick<Settings, "lists">,
+): boolean {
+  if (what !== "added") return false;
+  return kind === "vip" ? !prunes(lists.vips?.mode, undefined) : !prunes(lists.entries?.mode, there?.list);
 }
 
 const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];

@@ -146,3 +146,9 @@ export function adviceOn(code: string, act: string | undefined, next: NextComman
   if (act !== undefined || remedy.isAnew !== true) return `${first}; then go on: \`${next.resume}\`.`;
   return `${first}. This rollout keeps its files and its plan, so begin a new one after that: \`${next.anew}\`.`;
 }
+
+/** The same of a rollout that is abandoned or rolled back, which nobody can go on with. */
+export function adviceOnEnded(advice: string, state: "abandoned" | "rolled-back"): string {
+  const begin = `. This rollout is ${state.replace("-", " ")}, so begin a new one after that.`;
+  return advice.replace(/; then go on: `[^`]*`\.$/, begin);
+}

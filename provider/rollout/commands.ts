@@ -1,5 +1,6 @@
 import { withoutPassword } from "../settings/secrets";
 import { shellWord } from "../settings/shell-word";
+import type { Target } from "./targets/target";
 import { TASK_WORDS, type Task } from "./tasks/task";
 
 /**
@@ -66,6 +67,19 @@ export class RolloutCommands {
   /** Shows how tenants stand, all of them or these. @param source the targets file. */
   fleetStatus(source: string, only: readonly string[] = []): string {
     return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;
+  }
+
+  /** Gives a tenant that was renamed in the targets file its former stack. @param source the targets file. */
+  renameTenant(stack: string, name: string, source: string): string {
+    return `${this.#program} tenant rename ${shellWord(stack)} ${shellWord(name)}${targetsOption(source)}${this.#database}`;
+  }
+
+  /** Writes what was added at a tenant into its settings files; undefined where its key is not in a variable. */
+  adopt({ baseUrl, key, settings, allowInsecureHttp }: Target): string | undefined {
+    if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp)
+      return undefined;
+    const connection = `EMAIL_SECURITY_BASE_URL=${shellWord(baseUrl)} EMAIL_SECURITY_API_KEY="$${key.variable}"`;
+    return `${connection} ${this.#program} drift ${shellWord(settings)} --adopt added`;
   }
 
   #command(rest: string): string {

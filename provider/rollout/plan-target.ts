@@ -47,7 +47,7 @@ import {
 } from "./renamed-tenant";
 import { rankTenantChange } from "./report/change-danger";
 import type { TenantChange, UnmanagedAllows } from "./report/rollout-report";
-import { stackNamed } from "./stack-command";
+import { stackCommands } from "./stack-command";
 import { readStackMarker } from "./stack-marker";
 import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
@@ -119,19 +119,11 @@ export async function planTarget(
   // What the stack declared and the tenant lacks is a change, unless no file declares it any more.
   else if (compared.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
   const former = isNew ? await formerStack(tenant, context, atPlace) : undefined;
-  const guard = former && renamedTenantGuard(target, former, stackNameIn(context));
+  const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
   const plan =
     guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
   return targetPlan(target, plan, stack, holds, context, seen);
-}
-
-/** What stacks are called from any directory. */
-export function stackNameIn({
-  project: own,
-  environment,
-}: Pick<PlanningContext, "project" | "environment">): (stack: string, project?: string) => string {
-  return (stack, project = own) => stackNamed({ project, stack, environment });
 }
 
 /** The stack that the tenant had under another name; undefined where none is found. */

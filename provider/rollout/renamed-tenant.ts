@@ -9,6 +9,7 @@ import { peopleOf, strangersAmong } from "../settings/tenant-people";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { ReachedBy } from "./journal/reached";
+import type { StackCommands } from "./stack-command";
 import type { Target } from "./targets/target";
 
 /** A stack that may be a tenant's under its former name: it belongs to no tenant of the targets file, or to another one. */
@@ -67,12 +68,11 @@ export function heldOfStack(tenant: NewTenant, known: KnownLists): number | unde
 /**
  * Why a rollout to a renamed tenant is refused; undefined where the former stack knows of nothing that would stay.
  *
- * @param nameOf a stack of a project, as Pulumi finds it from any directory.
  */
 export function renamedTenantGuard(
   { name, place, stack: newStack }: Target,
   { stack, project, takenBy, why, forgotten }: FormerStack,
-  nameOf: (stack: string, project?: string) => string,
+  commands: StackCommands,
 ): Guard | undefined {
   if (forgotten.length === 0) return undefined;
   const shown = forgotten.slice(0, SHOWN).join(", ");
@@ -82,7 +82,7 @@ export function renamedTenantGuard(
   }));
   const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
   const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
-  const remove = `If it is another tenant, remove the old stack: \`pulumi stack rm --force --stack ${shellWord(nameOf(stack))}\`.`;
+  const remove = `If it is another tenant, remove the old stack: \`${commands.command("stack rm --force --yes", stack)}\`.`;
   const inFile = quote(place.file, 300);
   const [whose, keep] =
     takenBy !== undefined
@@ -93,7 +93,7 @@ export function renamedTenantGuard(
       : project !== undefined
         ? [
             ` of the project ${quote(project)}`,
-            `If the project was renamed, keep the stack, and the next plan shows the removals: \`pulumi stack rename ${shellWord(nameOf(newStack))} --stack ${shellWord(nameOf(stack, project))}\`, or write \`project: ${project}\` in ${inFile} again. If that project goes on managing the tenant, take the tenant out of ${inFile}.`,
+            `If the project was renamed, keep the stack, and the next plan shows the removals: \`${commands.command(`stack rename ${commands.nameOf(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${inFile} again. If that project goes on managing the tenant, take the tenant out of ${inFile}.`,
           ]
         : stack === name
           ? [

@@ -4,11 +4,15 @@ import { type PulumiRun, runPulumi, toldBy, withoutColour } from "../plan/pulumi
 import { exportStack } from "../plan/stack-state";
 import { quote } from "../settings/text";
 import { RolloutError } from "./errors";
-import { type StackPlace, stackCommand } from "./stack-command";
+import { type StacksPlace, stackCommands } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
-import { lockFolder, removeTornAttributes, removeUnnamedLocks, type StackFiles } from "./torn-files";
+import { lockFolder, removeTornAttributes, removeUnnamedFiles, type StackFiles } from "./torn-files";
 
 /** A stack, and the folder of a project in which the CLI runs on it. */
+interface StackPlace extends StacksPlace {
+  readonly stack: string;
+}
+
 export interface StackWithFolder extends StackPlace {
   readonly folder: string;
 }
@@ -65,7 +69,7 @@ export async function runOnStack(
  */
 export async function repairStackFiles(place: StackPlace): Promise<readonly string[]> {
   const files = stackFiles(place);
-  return [...removeTornAttributes(files), ...(await removeUnnamedLocks(files))];
+  return [...removeTornAttributes(files), ...(await removeUnnamedFiles(files))];
 }
 
 /** The files of a stack, where its backend is one of files. */
@@ -95,6 +99,6 @@ export async function isStackThere({ stack, folder, environment }: StackWithFold
 
 /** How a person removes the lock of a run that is gone; a sentence. */
 export async function unlockAdvice(place: StackPlace): Promise<string> {
-  const cancel = await stackCommand("cancel --yes", place);
+  const cancel = (await stackCommands(place)).command("cancel --yes", place.stack);
   return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``;
 }

@@ -1,33 +1,42 @@
-import { readyPulumi } from "../plan/pulumi";
+import { findEngine } from "../engine";
 import { shellWord } from "../settings/shell-word";
 
-/** The stack of a tenant, and where its state is. */
-export interface StackPlace {
+/** The project of stacks, and where their state is. */
+export interface StacksPlace {
   readonly project: string;
-  readonly stack: string;
   /** The environment of the CLI, with the state backend. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/**
- * A command of Pulumi on a stack, as it can be typed in any directory: a rollout's repository need hold no project, and the CLI need
- * not be on PATH.
- */
-export async function stackCommand(words: string, place: StackPlace): Promise<string> {
-  const { source, command } = await readyPulumi();
-  return `${backendWords(place)}${source === "path" ? "pulumi" : command} ${words} --stack ${stackNamed(place)}`;
+/** How a person addresses stacks in any directory: a rollout's repository need hold no project, and the CLI need not be on PATH. */
+export interface StackCommands {
+  /** What a stack is called. @param project Default: that of the place. */
+  nameOf(stack: string, project?: string): string;
+  /** A command of Pulumi on a stack, as a shell takes it. */
+  command(words: string, stack: string, project?: string): string;
 }
 
-/** What a tenant's stack is called, from whichever folder. */
-export function stackNamed({ project, stack, environment }: StackPlace): string {
+export async function stackCommands(place: StacksPlace): Promise<StackCommands> {
+  const engine = await findEngine();
+  const pulumi = engine === undefined || engine.source === "path" ? "pulumi" : shellWord(engine.command);
+  const nameOf = (stack: string, project = place.project): string => {
+    // The Pulumi service has organizations of its own, and finds the project by the folder.
+    return shellWord(isDiy(place) ? `organization/${project}/${stack}` : stack);
+  };
+  return {
+    nameOf,
+    command: (words, stack, project) =>
+      `${backendWords(place)}${pulumi} ${words} --stack ${nameOf(stack, project)}`,
+  };
+}
+
+function isDiy({ environment }: StacksPlace): boolean {
   const backend = environment["PULUMI_BACKEND_URL"] ?? "";
-  // The Pulumi service has organizations of its own, and finds the project by the folder.
-  const isDiy = backend !== "" && !/^https?:/i.test(backend);
-  return isDiy ? `organization/${project}/${stack}` : stack;
+  return backend !== "" && !/^https?:/i.test(backend);
 }
 
 /** A folder that the project's file names, or a relative path, is not what the shell of the person has. */
-function backendWords({ environment }: StackPlace): string {
+function backendWords({ environment }: StacksPlace): string {
   const backend = environment["PULUMI_BACKEND_URL"] ?? "";
   const isSame = !backend.startsWith("file:") || process.env["PULUMI_BACKEND_URL"] === backend;
   return isSame ? "" : `PULUMI_BACKEND_URL=${shellWord(backend)} `;

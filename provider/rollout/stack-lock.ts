@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { z } from "zod";
 import { isRunning, startOf } from "../machine/processes";
 
 /** Who holds a stack, as the engine tells it. */
@@ -34,6 +35,18 @@ export function stackLocks(message: string): StackLocks {
   return { told, owners: count > 0 && owners.length === count ? owners : undefined };
 }
 
+const lockFile = z.object({ pid: z.number(), hostname: z.string(), timestamp: z.string() });
+
+/** Reads who holds a stack from a lock's file; undefined where it doesn't say. */
+export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
+  try {
+    const { pid, hostname: host, timestamp } = lockFile.parse(JSON.parse(readFileSync(file, "utf8")));
+    return { host, pid, sinceMs: Date.parse(timestamp) };
+  } catch {
+    return undefined;
+  }
+}
+
 /** What tells whether a lock's process still runs. */
 export interface Processes {
   readonly host: string;
@@ -53,7 +66,10 @@ const CLOCK_MS = 60_000;
  * Whether a lock was left by a process of this machine that is no more. Its number may have been given to another since,
  * which then began after the lock was made.
  */
-export function isLeftBehind({ host, pid, sinceMs }: LockOwner, processes: Processes = MACHINE): boolean {
+export function isLeftBehind(
+  { host, pid, sinceMs }: Omit<LockOwner, "told">,
+  processes: Processes = MACHINE,
+): boolean {
   if (host !== processes.host) return false;
   if (!processes.isThere(pid)) return true;
   const startedAtMs = processes.startedAtMs(pid);

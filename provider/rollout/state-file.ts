@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readPlainFile } from "../machine/plain-file";
@@ -54,7 +54,7 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
 
 /** What the file of a stack tells of its last run; undefined wherever the CLI would have to be asked. */
 export function readStackState(
-  { name, stack, resource }: Target,
+  { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,
   place: Omit<StackFiles, "stack">,
 ): { readonly isThere: boolean; readonly known?: KnownLists } | undefined {
   const state = readStateFile({ ...place, stack });
@@ -64,6 +64,18 @@ export function readStackState(
   } catch (error) {
     if (error instanceof PulumiError) return undefined;
     throw error;
+  }
+}
+
+/** The stacks of a project whose states a directory holds plainly, as far as they can be listed. */
+export function stackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
+  const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
+  if (folder === undefined || !PLAIN_NAME.test(project)) return [];
+  try {
+    const files = readdirSync(join(folder, ".pulumi", "stacks", project));
+    return files.flatMap((file) => /^(\w[\w.-]*)\.json$/.exec(file)?.[1] ?? []);
+  } catch {
+    return [];
   }
 }
 

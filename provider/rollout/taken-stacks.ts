@@ -3,8 +3,9 @@ import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./asking/address-health";
 import type { Database } from "./journal/database";
 import { reachedIn } from "./journal/reached";
-import { comparedTarget, type PlanningContext, seenIn, stackNameIn, stackOf } from "./plan-target";
+import { comparedTarget, type PlanningContext, seenIn, stackOf } from "./plan-target";
 import { findFormerStack, type OrphanedStack, renamedTenantGuard } from "./renamed-tenant";
+import { stackCommands } from "./stack-command";
 import type { Target } from "./targets/target";
 
 /** What the planning of all tenants says of their stacks. */
@@ -59,7 +60,7 @@ export async function eachTakenStack(
       );
       const { identity } = seenIn(target, desired, observed);
       const former = findFormerStack({ target, desired, observed, identity }, taken);
-      return former && renamedTenantGuard(target, former, stackNameIn(context));
+      return former && renamedTenantGuard(target, former, await stackCommands(context));
     });
   }
 }

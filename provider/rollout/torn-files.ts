@@ -1,9 +1,10 @@
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { readPlainFile } from "../machine/plain-file";
+import { isLeftBehind, lockOwner } from "./stack-lock";
 
 /** A stack in a backend of files. */
 export interface StackFiles {
@@ -53,23 +54,73 @@ function stacksIn(states: string): readonly string[] {
 }
 
 /**
- * Takes away the locks that a CLI was killed in the middle of: each is written as `UUID.json.….tmp` and then given its name.
- * Pulumi takes it for a lock, and fails at one that is empty. Who has not named it for so long is dead; and if not, it finds
- * nothing to name, and ends before it has done anything.
+ * Removes the locks and states that a CLI was killed in the middle of: each is written as `NAME.json.….tmp` and then given its name.
+ * Pulumi takes such a lock for one, and fails at one that is empty; a state of that name stays for ever. Who has not named it for so
+ * long is dead; and if not, it finds nothing to name, and ends before it has done anything.
  *
- * `pulumi cancel` would remove them too, but with them the lock of a run that has just begun. Without this, the same test fails.
+ * `pulumi cancel` would remove the locks too, but with them the lock of a run that has just begun. Without this, the same test fails.
  *
- * @returns what was taken away, for a person.
+ * @param files without a stack, the states of all stacks of the project, and no locks.
+ * @returns what was removed, for a person.
  */
-export async function removeUnnamedLocks(files: StackFiles): Promise<readonly string[]> {
-  if (folderOf(files.backend) === undefined) return [];
-  const locks = lockFolder(files);
-  const before = unnamedIn(locks);
+export async function removeUnnamedFiles(files: ProjectFiles): Promise<readonly string[]> {
+  const folder = folderOf(files.backend);
+  if (folder === undefined) return [];
+  const before = unnamedOf(files, folder);
   if (before.length === 0) return [];
   await sleep(NAMING_MS);
-  const dead = unnamedIn(locks).filter((file) => before.includes(file));
+  const dead = unnamedOf(files, folder).filter((file) => before.includes(file));
   for (const file of dead) rmSync(file, { force: true });
   return dead.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
+}
+
+function unnamedOf({ backend, project, stack }: ProjectFiles, folder: string): readonly string[] {
+  const states = join(folder, "stacks", project);
+  const ofStates = namesIn(states).flatMap((name) => {
+    const one = /^(.+?)\.json\b.*\.tmp$/.exec(name)?.[1];
+    const isMeant = one !== undefined && (stack === undefined || one === stack);
+    return isMeant && !isHeld({ backend, project, stack: one }) ? [join(states, name)] : [];
+  });
+  if (stack === undefined) return ofStates;
+  const locks = lockFolder({ backend, project, stack });
+  const ofLocks = namesIn(locks).filter((name) => name.endsWith(".tmp"));
+  return [...ofLocks.map((name) => join(locks, name)), ...ofStates];
+}
+
+/**
+ * Replaces states that are cut off: by the state before, else by an empty one. Only for a project whose stacks may be empty, such as
+ * that of the marks. A stack whose lock may have an owner stays as it is.
+ *
+ * @param files without a stack, all stacks of the project: Pulumi lists none of them while the state of one is cut off.
+ * @returns what was replaced, for a person.
+ */
+export function replaceTornStates({ backend, project, stack }: ProjectFiles): readonly string[] {
+  const folder = folderOf(backend);
+  if (folder === undefined) return [];
+  const states = join(folder, "stacks", project);
+  return (stack === undefined ? stacksIn(states) : [stack]).flatMap((one) => {
+    const file = join(states, `${one}.json`);
+    if (!existsSync(file) || isJson(file) || isHeld({ backend, project, stack: one })) return [];
+    const before = `${file}.bak`;
+    const isWhole = existsSync(before) && isJson(before);
+    const empty = { version: 3, checkpoint: { stack: `organization/${project}/${one}` } };
+    const next = `${file}.replaced.tmp`;
+    writeFileSync(next, isWhole ? readPlainFile(before) : JSON.stringify(empty), { mode: 0o600 });
+    renameSync(next, file);
+    const by = isWhole ? "the state before it" : "an empty state";
+    return [`${file} was cut off by a kill, or by a full disk; ${by} is in its place`];
+  });
+}
+
+/** Whether somebody may be at a stack: it has a lock whose owner isn't known to be gone. */
+function isHeld(files: StackFiles): boolean {
+  const locks = lockFolder(files);
+  return namesIn(locks)
+    .filter((name) => name.endsWith(".json"))
+    .some((name) => {
+      const owner = lockOwner(join(locks, name));
+      return owner === undefined || !isLeftBehind(owner);
+    });
 }
 
 /** Where the locks of a stack are, in the backend. */
@@ -112,12 +163,6 @@ function folderOf(backend: string | undefined): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function unnamedIn(locks: string): string[] {
-  return namesIn(locks)
-    .filter((name) => name.endsWith(".tmp"))
-    .map((name) => join(locks, name));
 }
 
 /** The names in a folder; none where there is no such folder. */

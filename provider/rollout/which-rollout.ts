@@ -51,7 +51,7 @@ export async function whichRollout(
   if (found !== undefined) return found;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_FOUND",
-    `There is no rollout ${purpose === "status" ? "at all" : `that can be ${PURPOSES[purpose].called}`} in ${context.place}; ${newest(records)}.${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
+    `There is no rollout ${purpose === "status" ? "at all" : `that can be ${PURPOSES[purpose].called}`} in ${context.place}; ${newest(records)}.${purpose === "stop" ? abandonAdvice(records.find(isOpen), context.commands) : ""}${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
   );
 }
 
@@ -183,7 +183,7 @@ function named(
       purpose === "resume" ? ` To bring what the files say: \`${commands.plan(spec.source)}\`` : "";
     const next = isEndedState(state)
       ? again
-      : ` What can be done with it now: \`${commands.status(only.id)}\``;
+      : `${purpose === "stop" ? abandonAdvice(isOpen(only) ? only : undefined, commands) : ""} What can be done with it now: \`${commands.status(only.id)}\``;
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
       `The rollout ${only.id} can't be ${called}: it ${is}.${next}`,
@@ -192,6 +192,13 @@ function named(
   const which =
     more.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${place}; ${newest(records)}.`);
+}
+
+/** How a person ends a rollout in which nothing is under way. */
+function abandonAdvice(record: RolloutRecord | undefined, commands: RolloutCommands): string {
+  if (record === undefined) return "";
+  const is = record.state === "waiting" ? "waits for a person" : "isn't through";
+  return ` ${record.id} ${is}, and nothing of it is under way. To abandon it: \`${commands.abandon(record.id)}\`.`;
 }
 
 function newest(records: readonly RolloutRecord[]): string {

@@ -43,10 +43,11 @@ export function parseWildcard(value: string): WildcardScope | undefined {
   return { domain, isOfDomain: below === undefined };
 }
 
-/** An IP address that is looked for, as a number. */
-interface NumberedAddress {
+/** An IP address that is looked for, or a range of them, as numbers. */
+interface NumberedRange {
   readonly value: string;
-  readonly number: bigint;
+  readonly first: bigint;
+  readonly last: bigint;
 }
 
 /**
@@ -55,18 +56,23 @@ interface NumberedAddress {
  */
 export class CoveredValues {
   readonly #byCovering = new Map<string, string[]>();
-  /** By their width in bits, in ascending order. */
-  readonly #addresses: ReadonlyMap<number, readonly NumberedAddress[]>;
+  /** By their width in bits, in ascending order of their first address. */
+  readonly #addresses: ReadonlyMap<number, readonly NumberedRange[]>;
 
   /** @param values in canonical form. */
   constructor(values: Iterable<string>) {
-    const addresses = new Map<number, NumberedAddress[]>();
+    const addresses = new Map<number, NumberedRange[]>();
     for (const value of values) {
       const address = addressNumber(value);
-      if (address !== undefined) {
-        const ofWidth = addresses.get(address.width) ?? [];
-        addresses.set(address.width, ofWidth);
-        ofWidth.push({ value, number: address.value });
+      const range =
+        address === undefined
+          ? isRangeLike(value) && parseAddressRange(value)
+          : { ...address, first: address.value, last: address.value };
+      if (range) {
+        const { width, first, last } = range;
+        const ofWidth = addresses.get(width) ?? [];
+        addresses.set(width, ofWidth);
+        ofWidth.push({ value, first, last });
         continue;
       }
       for (const one of coveringValues(value)) {
@@ -76,7 +82,7 @@ export class CoveredValues {
       }
     }
     for (const some of addresses.values()) {
-      some.sort((one, other) => (one.number < other.number ? -1 : Number(one.number > other.number)));
+      some.sort((one, other) => (one.first < other.first ? -1 : Number(one.first > other.first)));
     }
     this.#addresses = addresses;
   }
@@ -89,23 +95,31 @@ export class CoveredValues {
   coveredBy(entryValue: string): readonly string[] {
     const covered = this.#byCovering.get(entryValue);
     if (covered !== undefined) return covered;
-    if (this.#addresses.size === 0 || !/^[\da-f.:]+[/-]/.test(entryValue)) return NONE;
+    if (this.#addresses.size === 0 || !isRangeLike(entryValue)) return NONE;
     const range = parseAddressRange(entryValue);
     const sorted = range === undefined ? undefined : this.#addresses.get(range.width);
     if (range === undefined || sorted === undefined) return NONE;
     const from = countBelow(sorted, range.first);
-    return sorted.slice(from, countBelow(sorted, range.last + 1n)).map(({ value }) => value);
+    return sorted
+      .slice(from, countBelow(sorted, range.last + 1n))
+      .filter(({ value, last }) => last <= range.last && value !== entryValue)
+      .map(({ value }) => value);
   }
 }
 
 const NONE: readonly string[] = [];
 
-/** How many of the sorted addresses are less than a number. */
-function countBelow(sorted: readonly NumberedAddress[], bound: bigint): number {
+/** Whether it is worth to parse a value as a range. */
+function isRangeLike(value: string): boolean {
+  return /^[\da-f.:]+[/-]/.test(value);
+}
+
+/** How many of the sorted ranges begin before a number. */
+function countBelow(sorted: readonly NumberedRange[], bound: bigint): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((sorted[middle]?.number ?? bound) < bound) low = middle + 1;
+    if ((sorted[middle]?.first ?? bound) < bound) low = middle + 1;
     else high = middle;
   }
   return low;

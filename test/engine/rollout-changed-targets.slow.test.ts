@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { begun, Fleet, statesIn, told } from "../support/fleet";
+import type { Advice } from "../../provider/rollout/report/rollout-report";
+import { begun, type EndedCommand, Fleet, statesIn, told } from "../support/fleet";
 
 /*
  * A rollout writes only to tenants that the targets file names when it writes: through the real command and the real engine.
@@ -28,6 +29,15 @@ async function replaceInTargets(text: string, by: string): Promise<void> {
   const before = await fleet.read("tenants.yaml");
   expect(before).toContain(text);
   await fleet.write("tenants.yaml", before.replace(text, by));
+}
+
+/** Runs the one command that is advised, as it is printed. */
+async function runAdvice(advice: readonly Advice[], ...args: string[]): Promise<EndedCommand> {
+  const commands = advice.flatMap(({ command }) => command ?? []);
+  expect(commands).toHaveLength(1);
+  const [program, ...words] = commands[0]?.split(" ") ?? [];
+  expect(program).toBe("email-security");
+  return await fleet.begin({}, ...words, ...args).ended;
 }
 
 describe("resume", () => {
@@ -136,6 +146,36 @@ describe("rollback", () => {
     expect(fleet.holds("t1")).toEqual(before);
     expect(fleet.holds("t0")).toEqual([]);
     expect(run.report().skipped).toMatchObject([{ name: "t1" }]);
+  });
+
+  it("advises to roll back the rest only as long as that works", async () => {
+    await replaceInTargets(", gate: true", "");
+    const { id } = (await fleet.rollout("--yes")).report();
+    await replaceInTargets("  t1: {}\n", "");
+    const plan = await fleet.rollout("rollback");
+    expect(plan.output).toContain("The rollback changes nothing there.");
+    expect(plan.output).not.toContain("unskip");
+    expect(told(await fleet.rollout("rollback", "--yes"))).toEqual([0, ["t0", "t2"]]);
+    expect((await fleet.report(id)).advice).toEqual([
+      {
+        why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
+      },
+    ]);
+    const again = await fleet.rollout("rollback", "--yes", id);
+    expect(told(again), again.output).toEqual([1, []]);
+    expect(again.output).toMatch(
+      /rolled back by \S+ already, but not in "t1" \(tenants\.yaml doesn't name it/,
+    );
+    await replaceInTargets("  t2: {}\n", "  t1: {}\n  t2: {}\n");
+
+    expect(await fleet.rollout("skip", "t1", "--reason", "later")).toMatchObject({ code: 0 });
+    const unskip = (await fleet.report(id)).advice;
+    expect(unskip).toMatchObject([{ why: expect.stringContaining('"t1" is skipped.') }]);
+    expect(await runAdvice(unskip)).toMatchObject({ code: 0 });
+    const back = await runAdvice((await fleet.report(id)).advice, "--yes");
+    expect(told(back), back.output).toEqual([0, ["t1"]]);
+    expect(fleet.holds("t1")).toEqual([]);
+    expect((await fleet.report(id)).advice).toEqual([]);
   });
 
   it("isn't blocked by the missing key of a tenant that was removed", async () => {

@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -48,6 +49,15 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
   },
   "attributes that are cut off": async (id) =>
     await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
+  "a state that is empty": async (id) => {
+    await writeFile(join(statesFolder(), `${id}.json`), "");
+    await writeFile(join(statesFolder(), `${id}.json.18ab.tmp`), "");
+  },
+  "a state that is cut off, with none before it": async (id) => {
+    await writeFile(join(statesFolder(), `${id}.json`), '{"version": 3, "check');
+    await rm(join(statesFolder(), `${id}.json.bak`), { force: true });
+    await layLock(locksOf(id));
+  },
 };
 
 const COMMANDS: readonly (readonly [string, (id: string) => readonly string[], string])[] = [
@@ -66,6 +76,7 @@ for (const [name, lay] of Object.entries(DEBRIS)) {
       expect(ended.output).toMatch(/left behind by|was cut off by a kill/);
       expect((await fleet.report(id)).state, command).toBe(state);
       expect(locksIn(locksOf(id))).toEqual([]);
+      expect(readdirSync(statesFolder()).filter((file) => file.endsWith(".tmp"))).toEqual([]);
     }
   });
 }
@@ -109,7 +120,11 @@ async function killedInMark(args: (id: string) => readonly string[]): Promise<st
     const id = await atGate();
     const killed = fleet.begin({}, "rollout", ...args(id));
     while (killed.process.exitCode === null && locksIn(locksOf(id)).length === 0) await sleep(2);
-    process.kill(-(killed.process.pid ?? 0), "SIGKILL");
+    try {
+      process.kill(-(killed.process.pid ?? 0), "SIGKILL");
+    } catch {
+      // It has ended by itself.
+    }
     await killed.ended;
     await fleet.quiet();
     if (locksIn(locksOf(id)).length > 0) return id;

@@ -1,5 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
 import { typed } from "../support/stack-locks";
@@ -92,6 +95,20 @@ tenants:
     expect(done.code, done.output).toBe(0);
     for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
   });
+});
+
+it("prints a command that forgets the stack of a removed tenant from any directory", async () => {
+  await using fleet = await Fleet.start({ tenants: 2, entries: 2 });
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  // The state backend stands in the project alone, relative to it.
+  await fleet.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\nbackend: { url: file://./.state }\n");
+  const removed = await fleet.begin({ PULUMI_BACKEND_URL: undefined }, "tenant", "remove", "t0").ended;
+  expect(removed.code, removed.output).toBe(0);
+  const [, command = "nothing is printed"] = /`([^`]*stack rm [^`]+)`/.exec(removed.output) ?? [];
+  const env = { ...fleet.environment, PULUMI_BACKEND_URL: undefined };
+  const { stdout } = await promisify(execFile)("sh", ["-c", command], { cwd: tmpdir(), env });
+  expect(stdout).toContain("t0' has been removed!");
 });
 
 it("plans a new tenant beside a project whose state is cut off", async () => {

@@ -2,12 +2,13 @@ import { findingText, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
-import type { KnownLists } from "../../plan/desired";
+import { desiredOf, type KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
 import { identityOfObserved, type Observed, observe } from "../../plan/observed";
 import { isOfAddress } from "../../rollout/asking/address-health";
 import type { Reach } from "../../rollout/asking/target-client";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
+import type { FormerStack } from "../../rollout/renamed-tenant";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { SameTenantError } from "../../rollout/targets/same-tenant";
@@ -19,6 +20,7 @@ import { isStored } from "../../tenant";
 import { type Reading, readEach } from "../read-each";
 import { AppliedSettings } from "./applied-settings";
 import { FilesTold } from "./files-told";
+import { FormerStacks } from "./former-stacks";
 import {
   FLEET_STATUS_FORMAT,
   type FleetStanding,
@@ -34,6 +36,14 @@ export interface StackState {
   readonly known?: KnownLists;
 }
 
+/** What the state backend tells of the project's stacks, without asking anybody. */
+export interface StackStates {
+  /** What the state of a stack tells; undefined where it can't be read. */
+  readonly of: (stack: Pick<Target, "name" | "stack" | "resource">) => StackState | undefined;
+  /** The stacks of the project, as far as they can be listed. */
+  readonly names: () => readonly string[];
+}
+
 /** How a fleet is looked at. */
 export interface FleetStatusOptions {
   readonly file: string;
@@ -41,8 +51,10 @@ export interface FleetStatusOptions {
   readonly reach: Reach;
   /** What the rollouts' journal says; undefined where there is none. */
   readonly reached: Reached | undefined;
-  /** What the state of a tenant's stack tells; undefined where it can't be read without asking anybody. Default: nothing can. */
-  readonly stateOf?: (target: Target) => StackState | undefined;
+  /** Default: no state can be read. */
+  readonly states?: StackStates;
+  /** The stacks of all tenants of the targets file. Default: those that are read. */
+  readonly declaredStacks?: ReadonlySet<string>;
   /** How many tenants are read at once. */
   readonly concurrency: number;
   /** The day (UTC) by which ends are judged. */
@@ -71,6 +83,8 @@ interface Read extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly at: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
+  /** The stack that it had before it was renamed. */
+  readonly former?: FormerStack;
 }
 
 /**
@@ -83,7 +97,7 @@ export async function readFleetStatus(
   targets: readonly Target[],
   options: FleetStatusOptions,
 ): Promise<FleetStatus> {
-  const { file, project, reach, reached, stateOf, concurrency, today, until, watch } = options;
+  const { file, project, reach, reached, states, concurrency, today, until, watch } = options;
   const { now = () => new Date() } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
@@ -101,6 +115,8 @@ export async function readFleetStatus(
     return result;
   };
   const applied = reached && new AppliedSettings(reached.files);
+  const { declaredStacks: declared = new Set(targets.map(({ stack }) => stack)) } = options;
+  const formerStacks = new FormerStacks({ declared, reached, applied, states });
   const tenants = new Map<Target, TenantStatus>();
   const stackOf = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
   await readEach<Read>(targets, {
@@ -115,7 +131,7 @@ export async function readFleetStatus(
       const { last, next } = stackOf(target);
       let cached: StackState | undefined;
       const readState = (): StackState | undefined => {
-        cached ??= stateOf?.(target);
+        cached ??= states?.of(target);
         return cached;
       };
       const before = async (): Promise<LastApplied> => {
@@ -144,7 +160,11 @@ export async function readFleetStatus(
         watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
       }
       const identity = identityOfObserved(target.baseUrl, observed);
-      return { ...differences, at: observed.at, holds: holdsOf(observed), identity };
+      const isNew = last === undefined && next === undefined && readState()?.isThere !== true;
+      const newTenant = { target, desired: desiredOf(settings, undefined), observed, identity };
+      const former = isNew ? await formerStacks.of(newTenant) : undefined;
+      const more = withoutUndefined({ former });
+      return { ...differences, at: observed.at, holds: holdsOf(observed), identity, ...more };
     },
     settled: (target, outcome) => {
       const { error } = outcome;
@@ -214,8 +234,11 @@ function statusOf(
     }),
   };
   if (read === undefined) return { ...about, error: toldError(error), drift: [], behind: [] };
-  const { at, holds, unchanged, drift, behind, unattributed } = read;
-  const others = unattributed.length === 0 ? {} : { unattributed };
+  const { at, holds, unchanged, drift, behind, unattributed, former } = read;
+  const others = {
+    ...(unattributed.length === 0 ? {} : { unattributed }),
+    ...(former === undefined ? {} : { formerStack: { stack: former.stack, why: former.why } }),
+  };
   return { ...about, readAt: at, holds, unchanged, drift, behind, ...others };
 }
 

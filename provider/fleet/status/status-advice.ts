@@ -1,5 +1,7 @@
 import { counted } from "../../plan/render/words";
 import type { RolloutCommands } from "../../rollout/commands";
+import type { Target } from "../../rollout/targets/target";
+import { quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
 /** A next step, and the command that takes it. */
@@ -11,16 +13,26 @@ export interface StatusAdvice {
 /** So many tenants are named in a command. */
 const NAMED = 5;
 
-/** What a person does next about tenants that are not as their files declare. */
+/**
+ * What a person does next about tenants that are not as their files declare: each command does what is said of it.
+ *
+ * @param targets the tenants as the targets file declares them. Default: no command names one's address or key.
+ */
 export function statusAdvice(
   { file, tenants }: Pick<FleetStatus, "file" | "tenants">,
   commands: RolloutCommands,
+  targets: readonly Target[] = [],
 ): readonly StatusAdvice[] {
+  const renamed = tenants.filter(({ formerStack }) => formerStack !== undefined);
   const differing = tenants.filter(
-    (tenant) => tenant.skipped === undefined && differencesOf(tenant).length > 0,
+    (tenant) =>
+      tenant.skipped === undefined &&
+      tenant.formerStack === undefined &&
+      differencesOf(tenant).some((one) => !one.isUnmanaged),
   );
-  const holding = tenants.filter((tenant) => differencesOf(tenant).some(({ what }) => what === "added"));
+  const holding = tenants.filter((tenant) => differencesOf(tenant).some((one) => one.isUnmanaged));
   return [
+    ...renamed.slice(0, NAMED).map((tenant) => adviceOnRenamed(tenant, file, commands)),
     ...(differing.length === 0
       ? []
       : [
@@ -29,14 +41,42 @@ export function statusAdvice(
             command: commands.plan(file, differing.length > NAMED ? [] : differing.map(({ name }) => name)),
           },
         ]),
-    ...(holding.length === 0
-      ? []
-      : [
-          {
-            why: `A rollout removes what was added at ${counted(holding.length, "tenant")} only where the list's mode is \`exclusive\`, or \`exclusive-allows\` for allows. Elsewhere, declare it or remove it in the console.`,
-          },
-        ]),
+    ...(holding.length === 0 ? [] : [adviceOnUnmanaged(holding, commands, targets)]),
   ];
+}
+
+/** A new stack doesn't know what the former one declared. */
+function adviceOnRenamed(
+  { name, stack, formerStack: { stack: former, why } = { stack: "", why: "" } }: TenantStatus,
+  file: string,
+  commands: RolloutCommands,
+): StatusAdvice {
+  const looks = `${quote(name)} has no stack yet, but looks like the tenant of the stack ${quote(former)}: ${why}.`;
+  return former === name
+    ? {
+        why: `${looks} If it is the same tenant, take \`stack: ${stack}\` out of its lines in ${quote(file)}.`,
+      }
+    : {
+        why: `${looks} If the tenant was renamed, give it that stack:`,
+        command: commands.renameTenant(former, name, file),
+      };
+}
+
+/** No rollout removes what an additive list holds beside what is declared. */
+function adviceOnUnmanaged(
+  holding: readonly TenantStatus[],
+  commands: RolloutCommands,
+  targets: readonly Target[],
+): StatusAdvice {
+  const stays = `What nobody declares stays at ${counted(holding.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
+  for (const tenant of holding) {
+    // Without the stack's state, what the files declared before would be adopted too; what is risky never is.
+    if (!differencesOf(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
+    const target = targets.find(({ name }) => name === tenant.name);
+    const command = target && commands.adopt(target);
+    if (command !== undefined) return { why: `${stays}, as for ${quote(tenant.name)}:`, command };
+  }
+  return { why: `${stays}.` };
 }
 
 function differencesOf({ drift, behind, unattributed = [] }: TenantStatus): readonly FleetDifference[] {

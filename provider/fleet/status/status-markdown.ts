@@ -1,6 +1,7 @@
 import { escapeMarkdown, markdownBlock } from "../../plan/render/markdown-text";
 import { bytesOf, filled } from "../../plan/render/room";
 import { RolloutCommands } from "../../rollout/commands";
+import type { Target } from "../../rollout/targets/target";
 import { isDangerous } from "../../settings/danger";
 import { type StatusAdvice, statusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
@@ -12,14 +13,18 @@ const ROOM = 60_000;
 const RESERVE = 1_500;
 
 /** A fleet's status for an issue: at most 60,000 bytes. Dangerous drift has room first; what does not fit is counted. */
-export function statusMarkdown(status: FleetStatus, commands = new RolloutCommands()): string {
+export function statusMarkdown(
+  status: FleetStatus,
+  commands = new RolloutCommands(),
+  targets: readonly Target[] = [],
+): string {
   const { summary, sections } = toldStatus(status);
   const head = [
     "<!-- email-security-fleet-status -->",
     ...summary.flatMap((one) => [escapeMarkdown(one), ""]),
   ].join("\n");
   const texts = new Map<ToldSection, string>();
-  const foot = adviceMarkdown(statusAdvice(status, commands));
+  const foot = adviceMarkdown(statusAdvice(status, commands, targets));
   let room = ROOM - bytesOf(head) - bytesOf(foot);
   for (const section of sections.toSorted((one, other) => hasDanger(other) - hasDanger(one))) {
     const others = sections.length - texts.size - 1;

@@ -51,6 +51,10 @@ const difference = z
       .exactOptional(),
     declared: z.strictObject(sentJson).readonly().exactOptional(),
     place: line.describe("Where it is declared, or was.").exactOptional(),
+    isUnmanaged: z
+      .literal(true)
+      .describe("Nobody declares it, and the mode of its list leaves such: no rollout removes it.")
+      .exactOptional(),
     why: text(
       "Why it is leaving, or what was done at the tenant since its last rollout, as far as that is known.",
     ).exactOptional(),
@@ -108,6 +112,11 @@ const tenant = z
       })
       .readonly()
       .describe("The newest rollout that left it as it declared.")
+      .exactOptional(),
+    formerStack: z
+      .strictObject({ stack: z.string(), why: text("What tells it.") })
+      .readonly()
+      .describe("The stack that it most likely had before somebody renamed it in the targets file.")
       .exactOptional(),
     skipped: z
       .strictObject({

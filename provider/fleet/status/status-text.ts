@@ -1,5 +1,6 @@
 import { wrapTo } from "../../plan/render/columns";
 import { RolloutCommands } from "../../rollout/commands";
+import type { Target } from "../../rollout/targets/target";
 import { harmless, printable } from "../../settings/text";
 import { statusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
@@ -13,8 +14,14 @@ const WIDEST = 100;
  *
  * @param columns of the terminal.
  * @param commands of what to do next.
+ * @param targets the tenants, whose addresses and keys commands name.
  */
-export function statusText(status: FleetStatus, columns = 80, commands = new RolloutCommands()): string {
+export function statusText(
+  status: FleetStatus,
+  columns = 80,
+  commands = new RolloutCommands(),
+  targets: readonly Target[] = [],
+): string {
   const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
   const lines: string[] = [];
   const say = (indent: number, text: string): void => {
@@ -33,7 +40,7 @@ export function statusText(status: FleetStatus, columns = 80, commands = new Rol
     }
     if (hidden.length > 0) say(2, `and ${hiddenText(hidden)}; --format json shows all of them`);
   }
-  const advice = statusAdvice(status, commands);
+  const advice = statusAdvice(status, commands, targets);
   if (advice.length > 0) lines.push("", "What to do next:");
   for (const { why, command } of advice) {
     say(2, why);

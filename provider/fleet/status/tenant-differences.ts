@@ -1,5 +1,5 @@
 import type { Settings } from "../../files/settings";
-import { driftOf } from "../../gitops/drift";
+import { driftOf, isUnmanagedItem } from "../../gitops/drift";
 import type { DriftItem } from "../../gitops/drift-schema";
 import type { KnownLists } from "../../plan/desired";
 import { leftByRun } from "../../plan/left-by-run";
@@ -63,7 +63,7 @@ export async function tenantDifferences(
     known !== undefined && isBehind(item, known) ? "behind" : why === undefined ? "drift" : "unattributed";
   const all = Map.groupBy(items, kindOf);
   const of = (kind: ReturnType<typeof kindOf>) =>
-    (all.get(kind) ?? []).map((item) => differenceOf(item, own, kind === "behind"));
+    (all.get(kind) ?? []).map((item) => differenceOf(item, own, settings, kind === "behind"));
   return {
     drift: of("drift"),
     behind: of("behind"),
@@ -99,7 +99,12 @@ function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): b
   return isSameStanding(left, there);
 }
 
-function differenceOf(item: DriftItem, own: OwnDomains, behind: boolean): FleetDifference {
+function differenceOf(
+  item: DriftItem,
+  own: OwnDomains,
+  settings: Settings,
+  behind: boolean,
+): FleetDifference {
   const { what, kind, value, verdictScope, entryType, there, declared, place, why } = item;
   const list = kind === "vip" ? ("vip" as const) : ((there ?? declared)?.list ?? "deny");
   const risks =
@@ -114,6 +119,7 @@ function differenceOf(item: DriftItem, own: OwnDomains, behind: boolean): FleetD
     ...withoutUndefined({
       there: there && { ...sentOf(there), ...withoutUndefined({ by: there.by, at: there.at }) },
       declared: declared && sentOf(declared),
+      isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
       // That the files say so is why, of what is behind and stays.
       why: behind && what !== "leaving" ? undefined : why,

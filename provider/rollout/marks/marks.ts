@@ -7,7 +7,7 @@ import { quote } from "../../settings/text";
 import { engineCause } from "../engine/engine-causes";
 import { RolloutError } from "../errors";
 import { runOnStack } from "../run-on-stack";
-import { removeTornAttributes, tornState } from "../torn-files";
+import { removeTornAttributes, removeUnnamedFiles, replaceTornStates, tornState } from "../torn-files";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
 
 /** The Pulumi project in which every rollout of a state backend has a stack of its own: its mark. */
@@ -114,11 +114,18 @@ export class Marks implements Disposable {
   }
 
   async #list(): Promise<PulumiRun> {
-    for (const line of removeTornAttributes(this.#files)) this.#log(`${line}.`);
+    for (const line of [...removeTornAttributes(this.#files), ...(await removeUnnamedFiles(this.#files))]) {
+      this.#log(`${line}.`);
+    }
+    this.#replaceTorn(this.#files);
     const args = ["stack", "ls", "--json", "--project", MARKS_PROJECT];
     const run = await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
     if (run.code !== 0) throw this.#failed("read", run);
     return run;
+  }
+
+  #replaceTorn(files: Parameters<typeof replaceTornStates>[0]): void {
+    for (const line of replaceTornStates(files)) this.#log(`${line}.`);
   }
 
   async #pulumi(done: string, stack: string, ...words: string[]): Promise<PulumiRun> {
@@ -128,6 +135,7 @@ export class Marks implements Disposable {
       folder: this.#folder.path,
       environment: this.#environment,
     };
+    this.#replaceTorn({ ...this.#files, stack });
     try {
       return await runOnStack(words, place, { lockWaitMs: LOCK_WAIT_MS, log: this.#log });
     } catch (error) {

@@ -55,12 +55,7 @@ export function overviewText(
   }
   skippedOf(paper, report, limit);
   if (report.rollsBack !== undefined && report.skipped !== undefined) {
-    paper.text(
-      [
-        "What the rollout did there stays, until they are unskipped and the rollout is rolled back once more.",
-      ],
-      { indent: INDENT },
-    );
+    paper.text(["The rollback changes nothing there."], { indent: INDENT });
   }
   guardsOf(paper, guards, limit);
   takenBack(paper, again);

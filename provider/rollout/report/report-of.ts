@@ -1,4 +1,4 @@
-import { needsNewRollout } from "../advice";
+import { adviceOnEnded, needsNewRollout } from "../advice";
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
@@ -6,6 +6,7 @@ import type { JournalReader } from "../journal/journal-reader";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { NO_COUNTS } from "../journal/rollout-view";
 import { standingSkips } from "../journal/skips";
+import { adviceOnRest } from "../rollback/rollback-rest";
 import { takenBackSoFar, wholeRollbackOf } from "../rollback/taken-back";
 import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";
@@ -116,7 +117,7 @@ async function recorded(journal: JournalReader, id: string, isHeld: boolean): Pr
         ...(wave.health === undefined ? {} : { health: wave.health }),
       };
     }),
-    tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "")),
+    tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "", state)),
   };
   return { record, tenants, report };
 }
@@ -126,8 +127,9 @@ export function reportOfSkipped({ name, sinceMs, by, reason }: SkippedTenant): S
   return { name, since: iso(sinceMs), ...(by === undefined ? {} : { by }), reason };
 }
 
-function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
+function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutState): TenantReport {
   const { name, state, target, summary, attempt, worker, error, startedAtMs, finishedAtMs } = tenant;
+  const isEnded = rollout === "abandoned" || rollout === "rolled-back";
   return {
     name,
     labels: target.labels,
@@ -144,7 +146,9 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
     ...(summary?.unmanagedAllows === undefined ? {} : { unmanagedAllows: summary.unmanagedAllows }),
     ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
-    ...(error === undefined ? {} : { error }),
+    ...(error === undefined
+      ? {}
+      : { error: isEnded ? { ...error, advice: adviceOnEnded(error.advice, rollout) } : error }),
     attempts: attempt,
     ...(worker === undefined ? {} : { worker }),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -279,18 +283,10 @@ async function adviceOnRolledBack(
 ): Promise<readonly Advice[]> {
   const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
   if (back === undefined) return await rollingBack(journal, record, commands);
+  if (!isOpen(back)) return await adviceOnRest(journal, record, commands);
   if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
-  return [
-    isOpen(back)
-      ? {
-          why: "It is not rolled back everywhere yet. See how far that is:",
-          command: commands.status(back.id),
-        }
-      : {
-          why: "It was not rolled back everywhere. To roll back the rest:",
-          command: commands.rollback(record.id),
-        },
-  ];
+  const why = "It is not rolled back everywhere yet. See how far that is:";
+  return [{ why, command: commands.status(back.id) }];
 }
 
 /** A rollout that began a tenant can be rolled back; a rollback can't. */

@@ -17,6 +17,8 @@ import type { Target } from "../targets/target";
 import { keyVariablesOf } from "../tenant-environment";
 import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
+import { keptText, RESTORE } from "./rollback-rest";
+import { takenBackSoFar } from "./taken-back";
 import { becameOf } from "./what-became";
 
 /** Files of another time, and what they are called: `the files of the revision HEAD~1`. */
@@ -89,11 +91,13 @@ export async function rollbackOf(
   const currentOf = new Map(targets.map((target) => [target.name, target]));
   const selected = new Set(targets.map(({ name }) => name));
   const meant = touched.filter(({ name }) => selected.has(name));
+  const kept = [...skipped, ...leftOut];
   const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
   const undone = await stillStanding(
     journal,
     id,
     meant.filter((one) => !hasFile(one)),
+    kept,
     commands,
   );
   const [first] = undone;
@@ -135,7 +139,7 @@ export async function rollbackOf(
     files: to?.files,
     keyVariables: keyVariablesOf(declared.targets),
     notes: current.notes,
-    ...(skipped.length + leftOut.length === 0 ? {} : { skipped: [...skipped, ...leftOut] }),
+    ...(kept.length === 0 ? {} : { skipped: kept }),
   };
 }
 
@@ -192,7 +196,7 @@ function withoutLeftOut(
       `The rollout ${id} can't be rolled back at ${refused.length === 1 ? "this tenant" : "these tenants"}; nothing was changed.`,
       ...reasons,
       ...more,
-      "Restore the tenant in the targets file, or remove what the rollout did in the console.",
+      RESTORE,
     ].join("\n"),
   );
 }
@@ -213,12 +217,14 @@ async function planOf(journal: Journal, id: string, name: string): Promise<Plan>
 /**
  * The tenants on which what the rollout did still stands: it was not rolled back already.
  *
+ * @param kept tenants that the rollback leaves out.
  * @throws {RolloutError} when nothing is left, or another rollout changed one since, and was not rolled back itself.
  */
 async function stillStanding(
   journal: Journal,
   id: string,
   tenants: readonly TenantRecord[],
+  kept: readonly SkippedTenant[],
   commands: RolloutCommands,
 ): Promise<readonly TenantRecord[]> {
   const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
@@ -242,9 +248,11 @@ async function stillStanding(
     );
   }
   if (standing.length === 0 && takenBackBy.size > 0) {
+    const left = new Set((await takenBackSoFar(journal, id)).left.map(({ name }) => name));
+    const still = kept.filter(({ name }) => left.has(name));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `The rollout ${id} was rolled back by ${[...takenBackBy].join(", ")} already, and nothing of it is left. Nothing was changed.`,
+      `The rollout ${id} was rolled back by ${[...takenBackBy].join(", ")} already, ${still.length === 0 ? "and nothing of it is left" : `but not in ${keptText(still)}`}. Nothing was changed.`,
     );
   }
   return standing;

@@ -2,8 +2,16 @@ import { ConfigurationError } from "../../client";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
-import type { WhoseRollouts } from "../journal/rollout-record";
-import { allSkips, endSkips, type Skip, type SkippedIn, type Skipping, skipTenants } from "../journal/skips";
+import type { RolloutRecord, WhoseRollouts } from "../journal/rollout-record";
+import {
+  allSkips,
+  endSkips,
+  type Skip,
+  type SkippedIn,
+  type Skipping,
+  skipTenants,
+  standingSkips,
+} from "../journal/skips";
 import { nameOfWho } from "../origin";
 import { projectFolder, stateBackend } from "../state-backend";
 import { readTargets } from "../targets/read-targets";
@@ -88,6 +96,18 @@ export async function currentSkips(
     one.project === project && one.backend === backend
       ? { ...one, name: names?.get(one.stack) ?? one.name }
       : one,
+  );
+}
+
+/** The skips that hold now of a rollout's tenants, and of those that it was planned without and the targets file still names. */
+export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
+  const skips = await standingSkips(journal.database, spec);
+  if (skips.size === 0) return [];
+  const own = new Set((await journal.tenants(id)).map(({ target }) => target.stack));
+  const without = new Set((spec.skipped ?? []).map(({ name }) => name));
+  const declared = whoseOf({ file: spec.source, environment: process.env }).names;
+  return [...skips.values()].filter(
+    ({ name, stack }) => own.has(stack) || (without.has(name) && declared?.has(stack) !== false),
   );
 }
 

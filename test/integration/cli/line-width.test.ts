@@ -116,7 +116,7 @@ it.each([
   { args: ["move", domain("e"), "--to", "deny", ...IN_FILE], shows: domain("e") },
   { args: ["extend", domain("e"), "--for", "2099-12-31", ...IN_FILE], shows: domain("e") },
   { args: ["export", "--to", `${DIRECTORY}/exported`], shows: `${DIRECTORY}/exported/settings.yaml` },
-  { args: ["tenant", "remove", TENANT, "--dry-run"], shows: `\`pulumi stack rm --force --stack ${TENANT}\`` },
+  { args: ["tenant", "remove", TENANT, "--dry-run"], shows: `stack rm --force --yes --stack ${TENANT}\`` },
   { args: ["explain", "ERR_CONFIGURATION"], shows: "ERR_CONFIGURATION" },
   { args: ["explain"], shows: "ERR_CONFIGURATION" },
 ])("`$args.0` breaks its long lines at spaces", async ({ args, shows }) => {
@@ -131,6 +131,21 @@ it("breaks the long lines of a report beside commands for a shell", async () => 
   const { stderr } = await run(["drift", "settings/acme.yaml", "--revert"]);
   expect(stderr).toContain(domain("f"));
   expect(breakableLines(stderr)).toEqual([]);
+});
+
+it("breaks the long lines of what was adopted and what was not", async () => {
+  const { stderr } = await run(["drift", "settings/acme.yaml", "--adopt", "added", "--dry-run"]);
+  expect(stderr).toContain("would be adopted");
+  expect(stderr).toContain("more differ");
+  expect(breakableLines(stderr)).toEqual([]);
+});
+
+it("breaks the long lines of `rollout skip`", async () => {
+  await run(["rollout", "tenants.yaml", "--only", TENANT]);
+  const why = ["--reason", `its key is refused ${"over and over ".repeat(9)}OPS-412`];
+  const { stdout, stderr } = await run(["rollout", "skip", TENANT, ...why]);
+  expect(stdout.replaceAll(/\s+/g, " "), stderr).toContain("over and over OPS-412");
+  expect(breakableLines(stdout)).toEqual([]);
 });
 
 async function run(args: readonly string[]): Promise<CommandOutcome> {

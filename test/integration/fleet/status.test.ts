@@ -151,11 +151,11 @@ Ended, and still in the files (1):
         keyless
 
 What to do next:
-  To plan what brings 2 tenants to the files; nothing is changed yet:
-    email-security rollout tenants.yaml --only globex hooli
-  A rollout removes what was added at 2 tenants only where the list's mode is
-    \`exclusive\`, or \`exclusive-allows\` for allows. Elsewhere, declare it or
-    remove it in the console.
+  To plan what brings 1 tenant to the files; nothing is changed yet:
+    email-security rollout tenants.yaml --only hooli
+  What nobody declares stays at 2 tenants: the mode of its list removes none
+    of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or
+    \`exclusive-allows\` for allows), or declare it.
 `);
   expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
 });

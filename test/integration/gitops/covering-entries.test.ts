@@ -51,13 +51,23 @@ const COVERED = [
   ["host.parent.example", "parent.example", "parent"],
 ] as const;
 
+/** What a tenant may hold, and no file declares. */
+const COVERED_RANGES = [
+  ["203.0.113.0/25", "203.0.113.0/24", "range"],
+  ["203.0.113.7-203.0.113.9", "203.0.113.0/24", "range"],
+  ["*.host.wild.example", "*.wild.example", "wildcard"],
+] as const;
+
 describe("find", () => {
-  it.each(COVERED)("names the entry that allows %s: %s", async (value, covering, how) => {
-    const { stdout } = await email("find", value, "--format", "json");
-    const { tenants } = JSON.parse(stdout) as FindReport;
-    const found = tenants.flatMap((tenant) => tenant.found);
-    expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
-  });
+  it.each([...COVERED, ...COVERED_RANGES])(
+    "names the entry that allows %s: %s",
+    async (value, covering, how) => {
+      const { stdout } = await email("find", value, "--format", "json");
+      const { tenants } = JSON.parse(stdout) as FindReport;
+      const found = tenants.flatMap((tenant) => tenant.found);
+      expect(found.map((one) => [one.value, one.how, one.there.length])).toEqual([[covering, how, 1]]);
+    },
+  );
 
   it.each([
     ["*.wild.example", "*.wild.example"],
@@ -80,7 +90,7 @@ describe("find", () => {
 });
 
 describe("why", () => {
-  it.each(COVERED)("tells why %s is allowed: %s", async (value, covering, how) => {
+  it.each([...COVERED, ...COVERED_RANGES])("tells why %s is allowed: %s", async (value, covering, how) => {
     const { stdout } = await email("why", value, "--format", "json", "--no-evidence");
     const { above, held = [] } = JSON.parse(stdout) as WhyStory;
     const entries = how === "exact" ? held.map(({ key }) => key) : above.map((one) => one.value);

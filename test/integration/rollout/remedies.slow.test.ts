@@ -25,12 +25,14 @@ import { runEnvironment } from "../../support/run-environment";
 
 const NAMES = ["t0", "t1"];
 const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
+const NEXT = { resume: "email-security rollout resume", anew: "email-security rollout tenants.yaml" };
+const REFUSED = tenantError(new EmailSecurityError("ERR_AUTH", "Refused."), "apply", [], NEXT);
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };
 const NEEDS_OTHER_FILES = tenantError(
   new EmailSecurityError("ERR_SETTINGS_FILE", "An entry is invalid."),
   "apply",
   [],
-  { resume: "email-security rollout resume", anew: "email-security rollout tenants.yaml" },
+  NEXT,
 );
 
 let base: string;
@@ -153,7 +155,7 @@ const STATES: Readonly<Record<string, State>> = {
   },
   "was abandoned": {
     make: async (journal) => {
-      const id = await begun(journal, { t0: undefined });
+      const id = await begun(journal, { t0: REFUSED });
       await journal.abandon(id, "A person abandoned it.");
       return id;
     },

@@ -49,9 +49,13 @@ afterAll(async () => {
 
 const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
   await emailSecurity(folder.folder, args, { ...environment, ...more });
-const skip = async (...args: string[]): Promise<CommandOutcome> => await run(["rollout", "skip", ...args]);
-const unskip = async (...args: string[]): Promise<CommandOutcome> =>
-  await run(["rollout", "unskip", ...args]);
+/** With each sentence in a line of its own. */
+const runUnfolded = async (...args: string[]): Promise<CommandOutcome> => {
+  const outcome = await run(["rollout", ...args]);
+  return { ...outcome, stdout: outcome.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
+};
+const skip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("skip", ...args);
+const unskip = async (...args: string[]): Promise<CommandOutcome> => await runUnfolded("unskip", ...args);
 
 it("makes no journal, and refuses what says too little", async () => {
   expect(await skip("acme", "--reason", "why")).toMatchObject({

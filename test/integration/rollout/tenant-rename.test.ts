@@ -103,7 +103,7 @@ describe.skipIf(!hasShell)("a rollout to a tenant that was renamed by hand", () 
     const told = stdout.replaceAll(/\s+/g, " ");
     expect(told).toContain("t5 [renamed-tenant]");
     expect(told).toMatch(/declared allow dropped\.example\. .*`email-security tenant rename former t5`/);
-    expect(told).toContain("`pulumi stack rm --force --stack organization/fleet/former`");
+    expect(told).toContain("`pulumi stack rm --force --yes --stack organization/fleet/former`");
     expect(told).not.toContain("held [renamed-tenant]");
     expect(fleet.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });

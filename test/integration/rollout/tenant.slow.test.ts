@@ -254,7 +254,7 @@ it("removes no tenant that a rollout has still to change, no file that another r
   const shared = await run("remove", "one", "--database", place);
   expect(shared.code, shared.stderr).toBe(0);
   expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");
-  expect(shared.stdout).toContain("pulumi stack rm --force --stack one");
+  expect(shared.stdout).toContain("stack rm --force --yes --stack one`");
   const wrong = await run("remove", "two", "--destroy", "--yes", "one");
   expect([wrong.code, wrong.stderr]).toEqual([
     1,

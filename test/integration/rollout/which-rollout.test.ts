@@ -170,6 +170,9 @@ it("resumes and abandons a rollout that no run is at, and stops one that a run i
   try {
     expect([await found("resume"), await found("abandon")]).toEqual([newest, newest]);
     await expect(found("stop")).rejects.toThrow("There is no rollout that can be stopped in");
+    const waits = `${newest} waits for a person, and nothing of it is under way. To abandon it: \`email-security rollout abandon ${newest}`;
+    await expect(found("stop")).rejects.toThrow(waits);
+    await expect(rollouts.find(newest, "stop")).rejects.toThrow(waits);
     await expect(rollouts.stop(held ?? "")).rejects.toThrow(/can't be stopped: its run was interrupted/);
     const hold = await rollouts.journal.database.hold(`rollout-${held}`, () => {});
     expect(await found("stop")).toBe(held);

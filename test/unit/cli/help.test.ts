@@ -29,7 +29,8 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; told: 
     // Those that have verbs do nothing but `review` and `rollout`, which tells a slip of one from a file by itself.
     if (
       verb.commands.length > 0 &&
-      (!["review", "rollout"].includes(verb.name()) || words.includes("statsu"))
+      (!["review", "rollout"].includes(verb.name()) ||
+        ["statsu", "continue", "export"].some((word) => words.includes(word)))
     )
       return;
     verb.action(() => {
@@ -106,6 +107,22 @@ describe("a slip is answered with what was meant", () => {
     ],
     ["rollout statsu", "error: unknown command 'statsu'; did you mean status?\n"],
     ["rollout status --lst", "error: unknown option '--lst'; did you mean --list?\n"],
+    [
+      "rollout continue 20261121-0800-7f3a91",
+      "error: unknown command 'continue'; did you mean rollout resume?\n",
+    ],
+    ["rollout --resume", "error: unknown option '--resume'; did you mean rollout resume?\n"],
+    ["rollout --mend drift", "error: unknown option '--mend'; did you mean --revert-drift?\n"],
+    ["rollout skip t0 --end", "error: unknown option '--end'; did you mean rollout unskip?\n"],
+    [
+      "rollout import journal.json",
+      "error: unknown command 'import'; did you mean fleet status --database?\n",
+    ],
+    ["rollout continue", "error: unknown command 'continue'; did you mean rollout resume?\n"],
+    ["plan --markdown plan.md", "error: unknown option '--markdown'; did you mean --output FILE?\n"],
+    ["find evil.example --json", "error: unknown option '--json'; did you mean --format json?\n"],
+    ["worker --json", "error: unknown option '--json'; `email-security worker --help` lists all\n"],
+    ["worker --concurrency 2", "error: unknown option '--concurrency'; did you mean --max-concurrent?\n"],
     ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
     ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
   ])("%s", async (line, told) => {

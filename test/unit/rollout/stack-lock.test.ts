@@ -60,7 +60,7 @@ it.each(CASES)("takes a lock for left behind: $isLeft, where its number is now o
     nameOf: () => now?.name,
     startedAtMs: () => (now?.afterMs === undefined ? undefined : sinceMs + now.afterMs),
   };
-  expect(isLeftBehind({ told: "", host, pid: 7, sinceMs }, processes)).toBe(isLeft);
+  expect(isLeftBehind({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
 });
 
 it.runIf(process.platform === "linux")("knows of this machine's processes when they began", () => {

@@ -1,8 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { removeTornAttributes, type StackFiles, tornState } from "../../../provider/rollout/torn-files";
+import {
+  removeTornAttributes,
+  removeUnnamedFiles,
+  replaceTornStates,
+  type StackFiles,
+  tornState,
+} from "../../../provider/rollout/torn-files";
 
 let folder: string;
 let stacks: string;
@@ -28,6 +34,36 @@ it("takes away attributes that are cut off, of this stack alone, and nothing els
   expect(removeTornAttributes(files)).toHaveLength(4);
   expect(readdirSync(stacks).sort()).toEqual(others.sort());
   expect(removeTornAttributes(files)).toEqual([]);
+});
+
+/** Leaves a lock of a stack, whose owner is on another machine. */
+function lock(stack: string): void {
+  const locks = join(folder, ".pulumi/locks/organization/p", stack);
+  mkdirSync(locks, { recursive: true });
+  const owner = { pid: 1, username: "ci", hostname: "runner-7", timestamp: "2026-01-01T00:00:00Z" };
+  writeFileSync(join(locks, "a.json"), JSON.stringify(owner));
+}
+
+it("replaces states that are cut off, but not those of a stack that another machine may be at", () => {
+  for (const name of ["t0", "t1", "t2"]) lay(`${name}.json`, '{"version":3,"che');
+  lay("t1.json.bak", '{"version":3,"checkpoint":{"stack":"t1"}}');
+  lock("t2");
+  expect(replaceTornStates({ backend: files.backend, project: "p" })).toHaveLength(2);
+  const texts = ["t0", "t1", "t2"].map((name) => readFileSync(join(stacks, `${name}.json`), "utf8"));
+  expect(texts).toEqual([
+    '{"version":3,"checkpoint":{"stack":"organization/p/t0"}}',
+    '{"version":3,"checkpoint":{"stack":"t1"}}',
+    '{"version":3,"che',
+  ]);
+  expect(readdirSync(stacks).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+});
+
+it("removes a state that never got its name, but not of a stack that another machine may be at", async () => {
+  for (const name of ["t0.json.18ab.tmp", "t0.json.tmp", "t01.json.tmp", "t2.json.tmp"]) lay(name, "");
+  lock("t2");
+  expect(await removeUnnamedFiles({ ...files, stack: "t2" })).toEqual([]);
+  expect(await removeUnnamedFiles(files)).toHaveLength(2);
+  expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
 });
 
 it("looks at no backend but one of files", () => {

@@ -42,6 +42,21 @@ describe("CoveredValues", () => {
   });
 });
 
+describe("CoveredValues of ranges", () => {
+  const values = ["203.0.113.0/25", "203.0.113.128-203.0.113.130", "2001:db8:1::/48", "203.0.113.9"];
+  it.each([
+    ["203.0.113.0/24", ["203.0.113.0/25", "203.0.113.9", "203.0.113.128-203.0.113.130"]],
+    ["203.0.113.0/25", ["203.0.113.9"]],
+    ["203.0.113.0/26", ["203.0.113.9"]],
+    ["203.0.113.128/25", ["203.0.113.128-203.0.113.130"]],
+    ["203.0.113.129-203.0.113.140", []],
+    ["2001:db8::/32", ["2001:db8:1::/48"]],
+    ["203.0.113.9", []],
+  ])("%s covers %j", (entry, covered) => {
+    expect(new CoveredValues(values).coveredBy(entry)).toEqual(covered);
+  });
+});
+
 describe("CoveredValues of many addresses", () => {
   const ipv6 = (value: bigint): string =>
     Array.from({ length: 8 }, (_, group) =>

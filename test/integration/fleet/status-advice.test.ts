@@ -1,0 +1,134 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type FleetStatus, statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { emailSecurity } from "../../support/command";
+import { COMMAND } from "../../support/command-line";
+import { fleetJournal } from "../../support/fleet-journal";
+import { LintedFolder } from "../../support/linted-folder";
+import { runEnvironment } from "../../support/run-environment";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+
+/* What `fleet status` says to do next works as it is printed. */
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+
+beforeEach(async () => {
+  const rows = [clickedEntry("deny", "evil.example"), clickedEntry("allow", "clicked.example")];
+  sandbox = await startSandbox({ scenario: { name: "fleet", tenants: [tenantWith("acme", rows)] } });
+  folder = new LintedFolder({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
+tenants: { acme: {} }
+waves: [{ name: all }]
+`,
+    "settings/acme.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+});
+
+afterEach(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const environment = (): NodeJS.ProcessEnv => ({
+  ACME_KEY: sandbox.tenants[0]?.apiKeys.ci,
+  EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+  PULUMI_BACKEND_URL: `file://${folder.folder}`,
+});
+
+const status = async (...args: string[]) =>
+  await emailSecurity(folder.folder, ["fleet", "status", ...args], environment());
+
+const statusJson = async (): Promise<FleetStatus> =>
+  statusSchema.parse(JSON.parse((await status("--format", "json")).stdout));
+
+/** Runs a command as it is printed. */
+async function typed(command: string, about = environment()): Promise<string> {
+  const line = command.replace("email-security ", `'${process.execPath}' '${COMMAND}' `);
+  return await new Promise((done) => {
+    const options = { cwd: folder.folder, env: { ...runEnvironment(), ...about } };
+    execFile("sh", ["-c", line], options, (_error, stdout, stderr) => done(stdout + stderr));
+  });
+}
+
+it("advises no rollout for what an additive list holds beside the files, and a command that adopts it", async () => {
+  const { stdout } = await status();
+  expect(stdout).toContain("clicked.example");
+  expect(stdout).not.toContain("email-security rollout");
+  const [, command = ""] = /^ {4}(EMAIL_SECURITY_BASE_URL=.+)$/m.exec(stdout) ?? [];
+  expect(await typed(command)).toContain("clicked.example");
+  expect(readFileSync(folder.path("settings/acme.yaml"), "utf8")).toContain("clicked.example");
+  expect(await statusJson()).toMatchObject({ tenants: [{ standing: "in-step" }] });
+});
+
+it("advises a rollout for what an exclusive list removes", async () => {
+  folder.write(
+    "settings/acme.yaml",
+    "version: 1\ndeny: [evil.example]\nlists: { entries: { mode: exclusive-allows } }\n",
+  );
+  const { stdout } = await status();
+  expect(stdout).toContain("email-security rollout tenants.yaml --only acme");
+  expect(stdout).not.toContain("stays at");
+});
+
+/** Leaves a stack's state as Pulumi does, with what its `TenantSettings` declared: `{ "evil.example": "deny" }`. */
+function writeState(stack: string, entries: Record<string, string>): void {
+  const parent = "email-security:index:TenantSettings";
+  const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+  const urn = (types: string): string => `urn:pulumi:${stack}::p::${types}::${stack}`;
+  const resources = [
+    { urn: urn(parent), type: parent },
+    { urn: urn(`${parent}$${type}`), type, outputs: { entries } },
+  ];
+  const checkpoint = { stack: `organization/p/${stack}`, latest: { manifest: {}, resources } };
+  folder.write(".pulumi/meta.yaml", "version: 1\n");
+  folder.write(`.pulumi/stacks/p/${stack}.json`, JSON.stringify({ version: 3, checkpoint }));
+}
+
+it.each([
+  {
+    knownBy: "the journal",
+    backend: "s3://states",
+    named: ["--database", "j.db"],
+    why: /^the rollout \S+ used the same settings file/,
+  },
+  {
+    knownBy: "the state of its stack",
+    backend: undefined,
+    named: [],
+    why: /^it holds 2 of the 2 entries and VIPs that the stack declared/,
+  },
+])("tells that a tenant was probably renamed by hand, by $knownBy", async ({ backend, named, why }) => {
+  const about = { ...environment(), ...(backend !== undefined && { PULUMI_BACKEND_URL: backend }) };
+  const read = async (...args: string[]) =>
+    await emailSecurity(folder.folder, ["fleet", "status", ...args, ...named], about);
+  const former = "version: 1\ndeny: [evil.example]\nallow: [clicked.example]\n";
+  if (backend === undefined) writeState("former", { "evil.example": "deny", "clicked.example": "allow" });
+  else {
+    const { fingerprint } = stateBackend(about, folder.folder);
+    await using journal = await fleetJournal(await openDatabase(join(folder.folder, "j.db")), fingerprint);
+    await journal.rollout(new Map([["settings/former.yaml", Buffer.from(former)]]), { former: "unchanged" });
+    const targets = readFileSync(folder.path("tenants.yaml"), "utf8");
+    folder.write("tenants.yaml", targets.replace("settings/acme", "settings/former"));
+    folder.write("settings/former.yaml", "version: 1\ndeny: [evil.example]\n");
+  }
+  const { tenants } = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
+  expect(tenants[0]?.formerStack).toEqual({ stack: "former", why: expect.stringMatching(why) });
+  const { stdout } = await read();
+  expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+    '"acme" has no stack yet, but looks like the tenant of the stack "former": ',
+  );
+  const [, command = ""] = /^ {4}(email-security tenant rename .+)$/m.exec(stdout) ?? [];
+  expect(command).toBe(["email-security tenant rename former acme", ...named].join(" "));
+  await typed(command, about);
+  expect(readFileSync(folder.path("tenants.yaml"), "utf8")).toContain("acme: { stack: former");
+  const later = statusSchema.parse(JSON.parse((await read("--format", "json")).stdout));
+  expect(later.tenants[0]?.formerStack).toBeUndefined();
+});

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { skipTenants } from "../../../provider/rollout/journal/skips";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-skips-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+it("names no skipped tenant that is in neither the rollout nor the targets file", async () => {
+  const environment = { PULUMI_BACKEND_URL: `file://${folder}` };
+  writeFileSync(
+    join(folder, "tenants.yaml"),
+    `version: 1
+project: p
+defaults: { baseUrl: "https://a.example", key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }
+tenants: { acme: {}, globex: {} }
+`,
+  );
+  const { fingerprint: backend } = stateBackend(environment, folder);
+  {
+    const database = await openDatabase(join(folder, "j.db"));
+    await using journal = await fleetJournal(database, backend);
+    await journal.rollout(new Map(), { acme: "pending" });
+    const tenants = ["acme", "globex", "gone"].map((name) => ({ name, stack: name }));
+    const about = { reason: "its key is refused", by: "dana@build-7", nowMs: Date.now() };
+    await skipTenants(database, { project: "p", backend }, tenants, about);
+  }
+  const { stdout, stderr } = await emailSecurity(
+    folder,
+    ["rollout", "status", "--database", "j.db"],
+    environment,
+  );
+  expect(stdout).toContain("Skipped (1)");
+  expect(`${stdout}${stderr}`).not.toMatch(/globex|gone/);
+});
