@@ -71,7 +71,7 @@ export interface ListResource<Inputs extends ListInputs> {
 }
 
 export interface ObserveOptions {
-  /** Whether a key is only gone when two readings miss it. */
+  /** Whether a list that misses a key is read again before the key counts as gone. */
   readonly sure: boolean;
   /** Whether a key should be there, so that a list which misses it may lag. Default: every key. */
   readonly isExpected?: (key: string) => boolean;
