@@ -29,6 +29,14 @@ describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehin
     expect(tenant.service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
   });
 
+  it("is moved in place within a custom timeout", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(allow, 60);
+    expect(await entry.up(deny, 60)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
   it("is deleted, and not said to be gone", async () => {
     await using tenant = await lagging(readsBehind);
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
