@@ -36,7 +36,13 @@ import {
   sayLeftRows,
   takeOver,
 } from "./entry-writes";
-import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
+import {
+  AlreadyExistsError,
+  describeEntry,
+  MovedError,
+  NotAppliedError,
+  PrunedByNextRunError,
+} from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
   type Failure,
@@ -175,9 +181,18 @@ class EntryWork {
     } catch (error) {
       const isInTheWay = error instanceof ConflictError || error instanceof AlreadyExistsError;
       if (!isInTheWay || !(await this.#mayBecome(key, entry)) || !(await this.#clearTheWay(entry)))
-        throw error;
+        throw await this.#advised(error, entry);
       await this.#ensureOnce(key, entry);
     }
+  }
+
+  /** The same error, which says how a list that removes what is in the way comes to do so. */
+  async #advised(error: unknown, entry: ListedEntry): Promise<unknown> {
+    if (!(error instanceof AlreadyExistsError)) return error;
+    const rows = await this.#context.tenant.entriesOfValue(entry);
+    const { mode } = this.#inputs;
+    if (!rows.some(({ list }) => list !== entry.list && prunes(mode, list))) return error;
+    return new PrunedByNextRunError(error);
   }
 
   async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
