@@ -196,6 +196,11 @@ export class SameTenant {
     for (const one of LISTS) if (await this.#isAnyThere(one, tenant)) return;
     if (removes && this.#seen !== undefined && this.#seen.domains.size > 0 && this.#fingerprints.size > 0)
       return;
+    // An earlier run may have made all of it moments ago.
+    for (const one of LISTS) {
+      while (this.#expected[one].size > 0 && (await tenant.readLater(one)))
+        if (await this.#isAnyThere(one, tenant)) return;
+    }
     const things = LISTS.flatMap((one) => [...this.#expected[one].values()]).flatMap(namesIn);
     this.#refuse(
       {

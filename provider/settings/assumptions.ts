@@ -26,15 +26,9 @@ export const MAX_VIP_ADDITIONS = 1000;
 
 /**
  * How long after a write the lists may still show the state before it, in milliseconds. What the service said to a write counts
- * for that long, and a list that contradicts it is read again.
+ * for that long, and a list that contradicts it, or misses what an earlier run wrote, is read again.
  */
 export const LIST_LAG_MS = 3_000;
-
-/**
- * How far apart the two readings are, in milliseconds, that must both miss something before it counts as gone: the list may lag
- * behind a write of an earlier run, or of a write whose answer was lost.
- */
-export const ABSENCE_CONFIRM_MS = 1_000;
 
 /** The statuses that mean too many requests. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];

@@ -8,5 +8,5 @@ export {
   writtenSoFirst,
 } from "./matching";
 export { readUntil } from "./read-until";
-export { type CreatedEntry, Tenant } from "./tenant";
+export { type CreatedEntry, type Deletion, Tenant } from "./tenant";
 export { TimeIsOverError, TimeLimit } from "./time-limit";

@@ -2,7 +2,7 @@ import { LIST_LAG_MS } from "../settings/assumptions";
 import { realSleep, type Sleep } from "./time";
 
 /** The first pause before a list is read again, in milliseconds; it doubles with each. */
-const FIRST_PAUSE_MS = 100;
+export const FIRST_PAUSE_MS = 100;
 
 /**
  * Reads until the result is as expected, since the service's lists may lag behind its own answers. The pauses grow, and there is

@@ -1,5 +1,6 @@
 import { bounded } from "../client/bound";
-import { ABSENCE_CONFIRM_MS, LIST_LAG_MS } from "../settings/assumptions";
+import { LIST_LAG_MS } from "../settings/assumptions";
+import { FIRST_PAUSE_MS } from "./read-until";
 import { Rows } from "./rows";
 import { realSleep, type Sleep } from "./time";
 
@@ -57,6 +58,10 @@ export class Snapshot<Row> {
   #underWay: UnderWay<Row> | undefined;
   /** By key, or by name for a removal by name; oldest first. */
   readonly #pending = new Map<string, PendingWrite<Row>>();
+  /** How long the list may still hide a write from before this process. */
+  #lagLeftMs = LIST_LAG_MS;
+  #pauseMs = FIRST_PAUSE_MS;
+  #later: Promise<void> | undefined;
 
   constructor(options: SnapshotOptions<Row>) {
     this.#options = options;
@@ -89,25 +94,23 @@ export class Snapshot<Row> {
   async secondOpinion(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
     const { rows, before, isOneMoment } = await this.#shared();
     if (isOneMoment || !isMissing(rows)) return rows;
-    if (before !== undefined && isMissing(before.rows)) return rows;
+    if (before !== undefined && isMissing(before)) return rows;
     return (await this.#next()).rows;
   }
 
   /**
-   * The same for what should be there, by a state or a person: the list may also lag behind the write that made it. What is
-   * missing from the answer is missing from two readings that are {@link ABSENCE_CONFIRM_MS} apart.
+   * Reads the list again while it may still hide a write from before this process, with a growing pause before each reading. All who ask
+   * at about the same time share the pause and the reading.
+   *
+   * @returns whether it was read again. It isn't once a reading began {@link LIST_LAG_MS} after the one before the first pause.
    */
-  async confirmedAbsence(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
-    const { now, sleep = realSleep } = this.#options;
-    const first = await this.#shared();
-    const { rows, before, readAt } = first;
-    if (!isMissing(rows)) return rows;
-    const isApart = before !== undefined && readAt - before.readAt >= ABSENCE_CONFIRM_MS;
-    if (isApart && isMissing(before.rows)) return rows;
-    const confirmAt = readAt + ABSENCE_CONFIRM_MS;
-    if (now() < confirmAt) await sleep(confirmAt - now());
-    const newest = this.#newest;
-    return newest !== undefined && newest.readAt >= confirmAt ? newest.rows : (await this.#next()).rows;
+  async readLater(): Promise<boolean> {
+    if (this.#lagLeftMs <= 0) return false;
+    this.#later ??= this.#readAfterPause().finally(() => {
+      this.#later = undefined;
+    });
+    await this.#later;
+    return true;
   }
 
   /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
@@ -166,6 +169,17 @@ export class Snapshot<Row> {
     this.#pending.delete(pendingName(name));
   }
 
+  async #readAfterPause(): Promise<void> {
+    const { now, sleep = realSleep } = this.#options;
+    const pauseMs = Math.min(this.#pauseMs, this.#lagLeftMs);
+    const beganAt = this.#newest?.beganAt ?? now();
+    await sleep(pauseMs);
+    await this.fresh();
+    this.#pauseMs *= 2;
+    // A long list takes a while to read: then fewer readings are enough.
+    this.#lagLeftMs -= Math.max(pauseMs, (this.#newest?.beganAt ?? beganAt) - beganAt);
+  }
+
   #expect(key: string, write: Omit<PendingWrite<Row>, "untilMs">): void {
     const now = this.#options.now();
     for (const [oldest, { untilMs }] of this.#pending) {
@@ -179,7 +193,7 @@ export class Snapshot<Row> {
 
   #lay(write: (rows: Rows<Row>) => void): void {
     if (this.#newest !== undefined) write(this.#newest.rows);
-    if (this.#newest?.before !== undefined) write(this.#newest.before.rows);
+    if (this.#newest?.before !== undefined) write(this.#newest.before);
     this.#underWay?.writes.push(write);
   }
 
@@ -207,7 +221,7 @@ export class Snapshot<Row> {
   #begin(): UnderWay<Row> {
     const { soon = setImmediate } = this.#options;
     const young = this.#young();
-    const before = young === undefined ? undefined : { rows: young.rows, readAt: young.readAt };
+    const before = young?.rows;
     const writes: ((rows: Rows<Row>) => void)[] = [];
     const turn = new Promise<void>((begin) => soon(begin));
     const result = turn
@@ -225,10 +239,11 @@ export class Snapshot<Row> {
   }
 
   async #load(
-    before: Earlier<Row> | undefined,
+    before: Rows<Row> | undefined,
     writes: readonly ((rows: Rows<Row>) => void)[],
     pending: ReadonlyMap<string, PendingWrite<Row>>,
   ): Promise<Reading<Row>> {
+    const beganAt = this.#options.now();
     const list = await this.#options.read();
     const rows = new Rows(this.#options.name);
     for (const row of list.rows) {
@@ -243,22 +258,17 @@ export class Snapshot<Row> {
     }
     for (const write of writes) write(rows);
     this.#usedAt = readAt;
-    this.#newest = { rows, before, isOneMoment: list.isOneMoment, readAt };
+    this.#newest = { rows, before, isOneMoment: list.isOneMoment, beganAt, readAt };
     return this.#newest;
   }
-}
-
-/** A reading, and when it had ended. */
-interface Earlier<Row> {
-  readonly rows: Rows<Row>;
-  readonly readAt: number;
 }
 
 interface Reading<Row> {
   readonly rows: Rows<Row>;
   /** The reading before, if that was still in use when this one was asked for. */
-  readonly before: Earlier<Row> | undefined;
+  readonly before: Rows<Row> | undefined;
   readonly isOneMoment: boolean;
+  readonly beganAt: number;
   /** When it had ended. */
   readonly readAt: number;
 }

@@ -9,7 +9,7 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { nameOfVipRow } from "../client/vip-employees";
-import { ABSENCE_CONFIRM_MS, ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
+import { ENTRY_TYPES, LIST_LAG_MS, LISTS, type List } from "../settings/assumptions";
 import { ENTRY_FIELDS, isSameRow } from "../settings/entry-fields";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
 import { IdentityReader, type TenantIdentity } from "../settings/tenant-identity";
@@ -52,6 +52,9 @@ export interface CreatedEntry {
   readonly row: AllowDenyEntryRow;
   readonly isNew: boolean;
 }
+
+/** What came of a deletion: `gone` where there was no such entry, `refused` where the service answers that it did not delete it. */
+export type Deletion = "deleted" | "gone" | "refused" | "changed";
 
 /**
  * One tenant as the provider process sees it. Every resource of a stack asks this one object, so reads are shared:
@@ -144,18 +147,39 @@ export class Tenant {
   }
 
   /**
-   * The same, and surely: where the shared reading misses the entry, a second reading is asked too, since in one alone a row may
-   * be missing that another writer's change shifted, or that the list does not show yet. Undefined means gone. All who miss an
-   * entry at about the same time share that reading.
+   * The same, and surely: one reading may miss an entry that another writer's change shifted out of its sight, or that the list does not
+   * show yet. So the lists are read again until they show it, under its id where that is known. Undefined means gone. All who miss an
+   * entry share these readings.
    */
   async findEntrySurely(
     query: EntryQuery,
     { isExpected = true }: ConfirmOptions = {},
   ): Promise<AllowDenyEntryRow | undefined> {
     const wanted = withKey(query);
-    const isMissing = (rows: Rows<AllowDenyEntryRow>) => entryIn([rows], wanted) === undefined;
-    const found = await this.#findEntry(wanted, (snapshot) => snapshot.rows());
-    return found ?? (await this.#findEntry(wanted, confirming(isMissing, isExpected)));
+    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean => {
+      const row = entryIn(lists, wanted);
+      return row !== undefined && (query.id === undefined || row.id === query.id);
+    };
+    return entryIn(await readSurely(this.#bothSnapshots(), isShown, isExpected), wanted);
+  }
+
+  /**
+   * All entries of a value, as {@link entriesOfValue}, and surely: the lists are read again until they show one that a state says is
+   * there.
+   */
+  async entriesOfValueSurely(
+    query: EntryQuery,
+    isNamed: (row: AllowDenyEntryRow) => boolean,
+  ): Promise<readonly AllowDenyEntryRow[]> {
+    const wanted = withKey(query);
+    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean =>
+      ofValue(wanted, lists).some(isNamed);
+    return ofValue(wanted, await readSurely(this.#bothSnapshots(), isShown));
+  }
+
+  /** The entry of an id by the last readings, whatever it is about. Reads nothing. */
+  knownEntry(id: string): AllowDenyEntryRow | undefined {
+    return this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
   }
 
   /** {@link readUntil}, by the tenant's clock. */
@@ -207,7 +231,7 @@ export class Tenant {
       },
       look,
       lookAgain: async () => {
-        await this.#sleep(ABSENCE_CONFIRM_MS);
+        await this.#sleep(LIST_LAG_MS);
         return await look();
       },
       mayRepeat: () => this.#client.takeRetry(),
@@ -222,19 +246,19 @@ export class Tenant {
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
       return await this.#oneByOne(id, async () => {
-        const before = this.#knownEntry(id);
+        const before = this.knownEntry(id);
         const row = await this.#writeEntry(() => this.#client.allowDenyEntries.update(id, change));
         const isSame = row.id === id && (before === undefined || isAbout(row, keyOfValue(before)));
         return isSame ? this.#noteEntry(row) : row;
       });
     } catch (error) {
-      if (error instanceof NotFoundError) this.#forgetEntry(id);
+      if (error instanceof NotFoundError) this.#dropEntry(id);
       throw error;
     }
   }
 
   /**
-   * Removes an entry; answers false when it was gone already, or the service says that it did not.
+   * Removes an entry, whether or not the lists show it: the service knows it by its id.
    *
    * @param isMeant Asked when no other write of that entry is under way any more, with the entry as it then is: false
    * leaves it, and answers "changed".
@@ -242,25 +266,25 @@ export class Tenant {
   async deleteEntry(
     id: string,
     isMeant: (row: AllowDenyEntryRow) => boolean = () => true,
-  ): Promise<boolean | "changed"> {
+  ): Promise<Deletion> {
     return await this.#oneByOne(id, async () => {
-      const row = this.#knownEntry(id);
+      const row = this.knownEntry(id);
       if (row !== undefined && !isMeant(row)) return "changed";
       return await this.#deleteNow(id);
     });
   }
 
-  async #deleteNow(id: string): Promise<boolean> {
+  async #deleteNow(id: string): Promise<Deletion> {
     return await this.#leave(id, async () => {
       try {
         const { deleted = true } = await this.#writeEntry(() => this.#client.allowDenyEntries.delete(id));
-        if (deleted) for (const list of LISTS) this.#entries[list].drop(id);
-        return deleted;
+        if (deleted) this.#dropEntry(id);
+        return deleted ? "deleted" : "refused";
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
-        this.#forgetEntry(id);
+        this.#dropEntry(id);
         // An earlier try may have removed it without saying so.
-        return error.outcomeUnknown;
+        return error.outcomeUnknown ? "deleted" : "gone";
       }
     });
   }
@@ -284,8 +308,10 @@ export class Tenant {
     email: string,
     { isExpected = true }: ConfirmOptions = {},
   ): Promise<VipEmployeeRow | undefined> {
-    const isMissing = (rows: Rows<VipEmployeeRow>) => vipIn(rows, email) === undefined;
-    return vipIn(await confirming<VipEmployeeRow>(isMissing, isExpected)(this.#vips), email);
+    const isShown = ([rows]: readonly Rows<VipEmployeeRow>[]): boolean =>
+      rows !== undefined && vipIn(rows, email) !== undefined;
+    const [rows] = await readSurely([this.#vips], isShown, isExpected);
+    return rows === undefined ? undefined : vipIn(rows, email);
   }
 
   /**
@@ -341,6 +367,11 @@ export class Tenant {
       if (lists.some((rows) => names.some((name) => rows.named(name).length > 0))) return true;
     }
     return false;
+  }
+
+  /** {@link Snapshot.readLater} for the lists of a setting. */
+  async readLater(list: "entries" | "vips"): Promise<boolean> {
+    return list === "vips" ? await this.#vips.readLater() : await readLater(this.#bothSnapshots());
   }
 
   /** All rows of a mailbox by the shared reading: it may be written in several ways. */
@@ -430,10 +461,6 @@ export class Tenant {
     return await this.#oneByOne(`value ${naturalKey(entryType, value)}`, work);
   }
 
-  #knownEntry(id: string): AllowDenyEntryRow | undefined {
-    return this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
-  }
-
   /** Writes to one entry follow each other: what the second does depends on what the first has made of it. */
   async #oneByOne<T>(id: string, write: () => Promise<T>): Promise<T> {
     const before = this.#writing.get(id);
@@ -473,6 +500,10 @@ export class Tenant {
     return ofValue(withKey(query), await this.#bothLists(read));
   }
 
+  #bothSnapshots(): readonly Snapshot<AllowDenyEntryRow>[] {
+    return LISTS.map((list) => this.#entries[list]);
+  }
+
   async #bothLists(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
     return await this.#readLists(LISTS, read);
   }
@@ -489,8 +520,9 @@ export class Tenant {
     return row;
   }
 
-  #forgetEntry(id: string): void {
-    for (const list of LISTS) this.#entries[list].forget(id);
+  /** Notes that there is no such entry any more: the service says so. */
+  #dropEntry(id: string): void {
+    for (const list of LISTS) this.#entries[list].drop(id);
   }
 }
 
@@ -502,9 +534,24 @@ export interface ConfirmOptions {
   readonly isExpected?: boolean;
 }
 
-function confirming<Row>(isMissing: (rows: Rows<Row>) => boolean, isExpected: boolean) {
-  return (snapshot: Snapshot<Row>): Promise<Rows<Row>> =>
-    isExpected ? snapshot.confirmedAbsence(isMissing) : snapshot.secondOpinion(isMissing);
+/**
+ * The rows of several lists. Where their shared readings don't show what is looked for, they are read again until they do, or it is sure
+ * that it isn't there.
+ */
+async function readSurely<Row>(
+  snapshots: readonly Snapshot<Row>[],
+  isShown: (lists: readonly Rows<Row>[]) => boolean,
+  isExpected = true,
+): Promise<readonly Rows<Row>[]> {
+  do {
+    const lists = await Promise.all(snapshots.map((snapshot) => snapshot.rows()));
+    if (isShown(lists)) return lists;
+  } while (isExpected && (await readLater(snapshots)));
+  return await Promise.all(snapshots.map((snapshot) => snapshot.secondOpinion((rows) => !isShown([rows]))));
+}
+
+async function readLater<Row>(snapshots: readonly Snapshot<Row>[]): Promise<boolean> {
+  return (await Promise.all(snapshots.map((snapshot) => snapshot.readLater()))).includes(true);
 }
 
 /** Whether a list shows an entry as it was written. */

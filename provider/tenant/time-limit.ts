@@ -5,6 +5,13 @@ import type { Tenant } from "./tenant";
 /** What a timer can count, in milliseconds; a longer one would fire at once. */
 const MAX_MS = 2 ** 31 - 1;
 
+/** The methods that ask for nothing, and so need no time; what is done in turn is bounded by itself. */
+const UNBOUNDED: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
+  "knownEntry",
+  "knownPeople",
+  "inTurn",
+]);
+
 /** An operation took longer than it may; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
 export class TimeIsOverError extends EmailSecurityError {
   constructor(message: string) {
@@ -40,8 +47,7 @@ export class TimeLimit {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
-        // It asks for nothing, and so needs no time; what is done in turn is bounded by itself.
-        if (name === "knownPeople" || name === "inTurn") return member.bind(target);
+        if (UNBOUNDED.has(name)) return member.bind(target);
         return (...args: unknown[]) => this.wait((bound) => bounded(bound, () => member.apply(target, args)));
       },
     });

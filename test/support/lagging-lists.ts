@@ -8,6 +8,8 @@ export interface LaggingLists extends SandboxHooks {
   staleReads: number;
   /** From now on the lists show all writes. */
   catchUp(): void;
+  /** The next readings of a list show nothing of it. */
+  hide(list: "allow" | "deny" | "vips", readings: number): void;
 }
 
 type Stale = Record<string, { rows: readonly object[]; readsLeft: number }>;
@@ -23,6 +25,9 @@ export function laggingLists(staleReads = 1): LaggingLists {
     catchUp() {
       lists.staleReads = 0;
       stale = {};
+    },
+    hide(list, readings) {
+      stale[list] = { rows: [], readsLeft: readings };
     },
     intercept({ method }) {
       const { sandbox } = lists;

@@ -78,6 +78,11 @@ export class LiteralService implements AsyncDisposable {
     return this.entries.map(({ list, value }) => `${list} ${value}`).sort();
   }
 
+  /** Has so many more reads of a list miss each row that is there. */
+  hide(reads: number): void {
+    for (const { id } of this.entries) this.#hidden.set(id, reads);
+  }
+
   #insert(entry: Partial<LiteralEntry>): LiteralEntry {
     this.#count += 1;
     const row: LiteralEntry = {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
 import { click } from "./console";
 import { ProviderProcess } from "./provider-process";
@@ -77,6 +77,13 @@ export const READ_BOTH_LISTS = [
   "GET /allow_deny_entries?list=allow&page=1&page_size=200 200",
   "GET /allow_deny_entries?list=deny&page=1&page_size=200 200",
 ];
+
+/** A trace of nothing but readings of both lists, as many as it takes to be sure that something is gone. */
+export function expectReadings(trace: readonly string[]): void {
+  expect([...new Set(trace)].sort()).toEqual(READ_BOTH_LISTS);
+  expect(trace.length).toBeGreaterThan(READ_BOTH_LISTS.length);
+  expect(trace.length).toBeLessThanOrEqual(6 * READ_BOTH_LISTS.length);
+}
 
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 

@@ -32,17 +32,19 @@ import {
   differenceOf,
   duplicatesOf,
   ensureEntry,
+  findManagedEntry,
   heldAs,
   isOfScope,
   keyOf,
   patch,
+  removeRow,
   removeRows,
   resourceId,
   sayLeftRows,
   stateOf,
   takeOver,
 } from "./entry-writes";
-import { describeEntry, MovedError, NotAppliedError, NotImportableError } from "./errors";
+import { describeEntry, MovedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";
 import { IMPORTED_RISK, lookUpEntry } from "./look-up";
@@ -83,7 +85,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
-    const before = await context.tenant.findEntry(inputs);
+    const before = await findManagedEntry(inputs, context);
     await context.confirmTenant("entries");
     const row = await ensureEntry(inputs, context);
     if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
@@ -150,7 +152,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
     const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
     const entryId = state.entryId ?? id;
-    if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
+    const query = { ...state, id: entryId };
+    if (isHeld(context)) {
+      await tenant.findEntrySurely(query);
+      await holdEntryToPlan(query, inputs, context);
+    }
     // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
     const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
     await context.confirmTenant("entries");
@@ -162,30 +168,33 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const isClearing = isMove || inputs.adopt === true;
     const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
     await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
+    const found = await tenant.findEntry(query);
+    let named = namedRow(found, state, entryId, tenant);
     const clear = async () => {
-      if (isClearing) await clearOtherList({ ...inputs, formerScope: verdictScope }, context, true);
+      if (isClearing) await clearOtherList({ ...inputs, formerScope: verdictScope, named }, context, true);
     };
-    const query = { ...state, id: entryId };
-    let again = await tenant.findEntrySurely(query);
-    // By the key of another tenant, an entry of the same id is about something else, and is not written to.
-    if (again?.id === entryId) {
+    let other = found;
+    if (named !== undefined) {
       try {
         // The value may be on the declared list already, in another row than the one to be moved.
         const there = isMove ? await rowOn(inputs.list, inputs.verdictScope, inputs, tenant) : undefined;
-        const row = there ?? again;
+        const row = there ?? named;
         const difference = differenceOf(row, inputs);
-        const sent = there === undefined ? { ...change, ...difference } : difference;
+        // What no list shows is asked for by its id in any case.
+        const asked = found?.id === entryId ? {} : { list: inputs.list };
+        const sent = there === undefined ? { ...change, ...difference, ...asked } : difference;
         const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
         await clear();
         return stateOf(id, done, inputs);
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
       }
-      again = await tenant.findEntryAnew(query);
+      if (found?.id === entryId) other = await tenant.findEntryAnew(query);
+      named = undefined;
     }
     // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-    if (again === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
-    const row = await takeOver(again, inputs, context);
+    if (other === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
+    const row = await takeOver(other, inputs, context);
     await clear();
     return stateOf(id, row, inputs);
   },
@@ -195,8 +204,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const what = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
-    const found = (await tenant.findEntry(query)) ?? (await tenant.findEntrySurely(query));
-    const row = found?.id === entryId ? found : undefined;
+    let found = await tenant.findEntry(query);
+    if (found?.id === entryId && found.list !== state.list) {
+      // The lists may still show it where it was before the last run.
+      const isAsInState = ({ id, list }: AllowDenyEntryRow) => id === entryId && list === state.list;
+      found = (await tenant.entriesOfValueSurely(query, isAsInState)).find(isAsInState) ?? found;
+    }
+    const row = namedRow(found, state, entryId, tenant);
     if (row !== undefined && isDeclared(keyOf(row, state))) {
       say(
         row.list === state.list
@@ -218,13 +232,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
-    // What is not there is not asked for by its id: that may be of something else by now.
-    const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
-    const rows = row === undefined ? [] : await tenant.entriesOfValue(query);
     const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type }));
-    const duplicates =
-      row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
-    if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) {
+    const rows = await tenant.entriesOfValue(query);
+    const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
+    if (row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted") {
+      const duplicates = duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
       await removeRows(duplicates, state, tenant);
       const removed = new Set([row, ...duplicates].map((one) => one.id));
       sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isOwn(one) });
@@ -232,30 +244,48 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;
     }
-    const other =
-      row === undefined
-        ? found
-        : await tenant.readUntil(
-            () => tenant.findEntryAnew(query),
-            (now) => now?.id !== entryId,
-          );
+    const other = found?.id === entryId ? await tenant.findEntryAnew(query) : found;
     if (other === undefined) {
-      const left = await tenant.entriesOfValue(query);
-      sayLeftRows(state, left, { ...context, isLeft: (one) => one.list !== state.list && isOwn(one) });
+      sayLeftRows(state, rows, {
+        ...context,
+        isLeft: (one) => one.id !== entryId && one.list !== state.list && isOwn(one),
+      });
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
       return;
     }
     if (isDeclared(keyOf(other, state))) return;
-    if (other.id === entryId) {
-      throw new NotAppliedError(
-        `The service was asked to delete ${describeEntry(other)}, and still has it. Run again; if it stays, look at it in the console.`,
-      );
-    }
     say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
   },
 };
+
+/**
+ * The row that a state names by its id. Where no list shows that id, it is taken to be as the state has it: the lists may lag, and the
+ * service knows by the id whether it is there. Undefined where the id is known to be of something else.
+ *
+ * @param found what is found of the entry by the shared reading.
+ */
+function namedRow(
+  found: AllowDenyEntryRow | undefined,
+  state: AllowDenyEntryState,
+  id: string,
+  tenant: Context["tenant"],
+): AllowDenyEntryRow | undefined {
+  if (found?.id === id) return found;
+  if (tenant.knownEntry(id) !== undefined) return undefined;
+  const { list, value, entryType, verdictScope, comment, createdAt, createdBy } = state;
+  return {
+    id,
+    list,
+    value,
+    entry_type: entryType,
+    verdict_scope: verdictScope,
+    comment,
+    created_at: createdAt,
+    created_by: createdBy,
+  };
+}
 
 /** An allow of the same value and scope as a deny that is there too: which of the two decides, nobody knows. */
 async function contradicting(

@@ -29,13 +29,21 @@ import {
   clearOtherList,
   declaredEntry,
   ensureEntry,
+  findManagedEntry,
   heldAs,
   isOfScope,
   keyOf,
+  removeRow,
   sayLeftRows,
   takeOver,
 } from "./entry-writes";
-import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
+import {
+  AlreadyExistsError,
+  describeEntry,
+  MovedError,
+  NotAppliedError,
+  PrunedByNextRunError,
+} from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import {
   type Failure,
@@ -125,6 +133,8 @@ class EntryWork {
   readonly #ignored: ReturnType<typeof readPatterns>;
   /** Rows that one declared entry has taken, so that no second one takes them. */
   readonly #taken = new Set<string>();
+  /** The keys whose rows this run has removed, or made another entry of. */
+  readonly #carried = new Set<string>();
   /** Entries of one value are worked on one after another, for the service may let only one of them be where it is. */
   readonly #byValue = new Map<string, Promise<unknown>>();
 
@@ -172,9 +182,18 @@ class EntryWork {
     } catch (error) {
       const isInTheWay = error instanceof ConflictError || error instanceof AlreadyExistsError;
       if (!isInTheWay || !(await this.#mayBecome(key, entry)) || !(await this.#clearTheWay(entry)))
-        throw error;
+        throw await this.#advised(error, entry);
       await this.#ensureOnce(key, entry);
     }
+  }
+
+  /** The same error, which says how a list that removes what is in the way comes to do so. */
+  async #advised(error: unknown, entry: ListedEntry): Promise<unknown> {
+    if (!(error instanceof AlreadyExistsError)) return error;
+    const rows = await this.#context.tenant.entriesOfValue(entry);
+    const { mode } = this.#inputs;
+    if (!rows.some(({ list }) => list !== entry.list && prunes(mode, list))) return error;
+    return new PrunedByNextRunError(error);
   }
 
   async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
@@ -184,10 +203,12 @@ class EntryWork {
     const leaves = (row: AllowDenyEntryRow): boolean =>
       prunes(this.#inputs.mode, row.list) || this.#isIgnored(row);
     if (known === undefined) {
+      await findManagedEntry(entry, context);
       const row = await this.#rowThatGoes(entry);
       if (row !== undefined) {
         await assertNoConflict(entry, context, (other) => isOfScope(other, entry) || leaves(other));
         this.#taken.add(row.id);
+        this.#carried.add(keyOfRow(row));
         await takeOver(row, entry, context);
         if (row.list !== entry.list) await this.#clearOtherList(entry);
         return;
@@ -200,7 +221,7 @@ class EntryWork {
         context,
         (other) => (isClearing && isOfScope(other, entry)) || leaves(other),
       );
-      const rows = await this.#rowsLike(entry);
+      const rows = await this.#rowsSurelyLike(entry, key, (row) => row.list === known.list);
       const own = rows.find((row) => row.list === known.list);
       const wanted = rows.find((row) => row.list === entry.list);
       const row = own ?? wanted;
@@ -273,7 +294,9 @@ class EntryWork {
       if (!isOwn || keyOfRow(row) === keyOfEntry(entry)) continue;
       if (this.#context.isDeclared(keyOf(row, entry))) continue;
       const isStill = (now: AllowDenyEntryRow) => now.list === row.list && isLike(now, row);
-      isCleared = (await tenant.deleteEntry(row.id, isStill)) === true || isCleared;
+      if ((await tenant.deleteEntry(row.id, isStill)) !== "deleted") continue;
+      isCleared = true;
+      this.#carried.add(keyOfRow(row));
     }
     return isCleared;
   }
@@ -283,15 +306,27 @@ class EntryWork {
     // Waits for a removal of it that is under way.
     await this.#context.tenant.findEntry(entry);
     const rows = await this.#context.tenant.entriesOfValue(entry);
-    return rows.filter((row) => (row.verdict_scope ?? this.#untoldScope(entry)) === entry.verdictScope);
+    return rows.filter((row) => this.#isOfScope(row, entry));
   }
 
-  /** The same, and surely: what one reading of several pages misses may only have been shifted out of its sight. */
-  async #rowsSurelyLike(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
+  /**
+   * The same, and surely, where the state names it: one reading that doesn't show it so is no proof, since an earlier run may have written
+   * it moments ago.
+   */
+  async #rowsSurelyLike(
+    entry: ListedEntry,
+    key: string,
+    isAsInState: (row: AllowDenyEntryRow) => boolean,
+  ): Promise<AllowDenyEntryRow[]> {
     const rows = await this.#rowsLike(entry);
-    if (rows.some((row) => row.list === entry.list)) return rows;
-    const found = await this.#context.tenant.findEntrySurely(entry);
-    return found === undefined ? rows : await this.#rowsLike(entry);
+    if (rows.some(isAsInState) || this.#carried.has(key)) return rows;
+    const isNamed = (row: AllowDenyEntryRow): boolean => this.#isOfScope(row, entry) && isAsInState(row);
+    const sure = await this.#context.tenant.entriesOfValueSurely(entry, isNamed);
+    return sure.filter((row) => this.#isOfScope(row, entry));
+  }
+
+  #isOfScope({ verdict_scope: scope }: AllowDenyEntryRow, entry: ListedEntry): boolean {
+    return (scope ?? this.#untoldScope(entry)) === entry.verdictScope;
   }
 
   /** The scope of a row whose scope the service does not tell: the default, where this list has the value with that too. */
@@ -310,7 +345,8 @@ class EntryWork {
       );
     }
     const shown = asDeclared(this.#plan.known[key] ?? "");
-    const rows = await this.#rowsSurelyLike(entry);
+    const isAsShown = (row: AllowDenyEntryRow): boolean => sameListText(textOfRow(row, entry), shown);
+    const rows = await this.#rowsSurelyLike(entry, key, (row) => row.list === entry.list && isAsShown(row));
     const here = rows.filter(
       (row) =>
         row.list === entry.list &&
@@ -324,22 +360,13 @@ class EntryWork {
     await this.#sayLeft(entry, here);
     // A service may hold the same entry twice.
     for (const row of here) {
-      if (!sameListText(textOfRow(row, entry), shown)) throw new ChangedError("changed", row);
+      if (!isAsShown(row)) throw new ChangedError("changed", row);
       const isStill = (now: AllowDenyEntryRow) =>
         now.list === row.list &&
         now.verdict_scope === row.verdict_scope &&
         isLike(now, row) &&
         !isDeclared(keyOf(now, entry));
-      const outcome = await tenant.deleteEntry(row.id, isStill);
-      if (outcome !== false) continue;
-      const still = await tenant.readUntil(
-        () => tenant.findEntryAnew({ ...entry, id: row.id }),
-        (found) => found?.id !== row.id,
-      );
-      if (still?.id !== row.id) continue;
-      throw new NotAppliedError(
-        `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
-      );
+      await removeRow(row, entry, isStill, tenant);
     }
   }
 

@@ -8,7 +8,7 @@ import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { describeDetails } from "../../settings/standing-text";
 import { canonicalComment, excerpt, printable, quote } from "../../settings/text";
-import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
+import { type CreatedEntry, type Deletion, isAbout, type Tenant } from "../../tenant";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, isDefined, PartialFailure } from "./lifecycle";
@@ -52,21 +52,39 @@ export async function ensureEntry(
 }
 
 /**
+ * The entry as the service holds it. Where the state of a resource names it, as before a rename, one reading that misses it doesn't show
+ * that it isn't there.
+ */
+export async function findManagedEntry(
+  entry: Placed,
+  { tenant, isManaged }: Context,
+): Promise<AllowDenyEntryRow | undefined> {
+  const found = await tenant.findEntry(entry);
+  if (found !== undefined || isManaged === undefined) return found;
+  const isNamed = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
+  return isNamed ? await tenant.findEntrySurely(entry) : undefined;
+}
+
+/**
  * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
  * which only one was moved. What another resource declares or manages stays.
  *
- * @param entry with the scope from which it was moved, where that was another one: rows of that one go too.
+ * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
+ * state names, which the lists may not show yet.
  * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
  * @param leaves as of {@link ensureEntry}.
  * @throws {AlreadyExistsError} when there are some and they may not be removed.
  */
 export async function clearOtherList(
-  entry: Placed & { readonly formerScope?: string },
+  entry: Placed & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
   isMeant: boolean,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
-  const rows = await tenant.entriesOfValue(entry);
+  const listed = await tenant.entriesOfValue(entry);
+  const { named } = entry;
+  const isListed = named === undefined || listed.some(({ id }) => id === named.id);
+  const rows = isListed ? listed : [...listed, named];
   const isLeft = (row: AllowDenyEntryRow): boolean =>
     row.list !== entry.list &&
     !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
@@ -88,9 +106,10 @@ export async function clearOtherList(
       `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(first)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
     );
   }
-  await removeRows(others, entry, tenant);
+  const removed = await removeRows(others, entry, tenant);
+  if (removed.length === 0) return;
   say(
-    `Removed ${others.length === 1 ? "a duplicate" : `${others.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${others.map(describeEntry).join(" | ")}`,
+    `Removed ${removed.length === 1 ? "a duplicate" : `${removed.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removed.map(describeEntry).join(" | ")}`,
   );
 }
 
@@ -166,17 +185,47 @@ export function sayLeftRows(
   );
 }
 
-/** Removes the given rows of one value, each unless it has become something else meanwhile. */
+/**
+ * Removes the given rows of one value, each unless it has become something else meanwhile.
+ *
+ * @returns those that were there.
+ */
 export async function removeRows(
   rows: readonly AllowDenyEntryRow[],
-  entry: Pick<AllowDenyEntryInputs, "value" | "entryType">,
+  entry: Placed,
   tenant: Tenant,
-): Promise<void> {
-  for (const { id, list } of rows) {
+): Promise<readonly AllowDenyEntryRow[]> {
+  const removed: AllowDenyEntryRow[] = [];
+  for (const row of rows) {
     const isStill = (now: AllowDenyEntryRow): boolean =>
-      now.list === list && isAbout(now, naturalKey(entry.entryType, entry.value));
-    await tenant.deleteEntry(id, isStill);
+      now.list === row.list && isAbout(now, naturalKey(entry.entryType, entry.value));
+    if ((await removeRow(row, entry, isStill, tenant)) === "deleted") removed.push(row);
   }
+  return removed;
+}
+
+/**
+ * Removes one row by its id, whether or not the lists show it.
+ *
+ * @param isStill as of {@link Tenant.deleteEntry}.
+ * @throws {NotAppliedError} when the service still has it.
+ */
+export async function removeRow(
+  { id }: Pick<AllowDenyEntryRow, "id">,
+  entry: Placed,
+  isStill: (now: AllowDenyEntryRow) => boolean,
+  tenant: Tenant,
+): Promise<Deletion> {
+  const outcome = await tenant.deleteEntry(id, isStill);
+  if (outcome !== "refused") return outcome;
+  const still = await tenant.readUntil(
+    () => tenant.findEntryAnew({ ...entry, id }),
+    (found) => found?.id !== id,
+  );
+  if (still?.id !== id) return "gone";
+  throw new NotAppliedError(
+    `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
+  );
 }
 
 /** What tells an entry from those of other tenants: an id alone does not, since two may number theirs alike. */

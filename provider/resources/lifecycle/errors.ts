@@ -10,6 +10,17 @@ export class AlreadyExistsError extends EmailSecurityError {
   }
 }
 
+/** How a list that removes what nobody declares comes to remove what no preview has shown. */
+export const PRUNED_BY_NEXT_RUN =
+  "This list removes it once a refresh has shown it: run `pulumi up --refresh`.";
+
+/** What exists otherwise is in the way of a list that removes it in the next run. `ERR_EXISTS` */
+export class PrunedByNextRunError extends AlreadyExistsError {
+  constructor(cause: AlreadyExistsError) {
+    super(`${cause.message} ${PRUNED_BY_NEXT_RUN}`, { cause });
+  }
+}
+
 /** The service did not do what it answered success to. `ERR_NOT_APPLIED` */
 export class NotAppliedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

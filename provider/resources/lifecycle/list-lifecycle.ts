@@ -20,7 +20,13 @@ import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import type { OnlyRemoves } from "../reviewed-plan";
 import { NotTriedError } from "./attempt-all";
-import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
+import {
+  GuardError,
+  ListNotAppliedError,
+  NotImportableError,
+  PRUNED_BY_NEXT_RUN,
+  PrunedByNextRunError,
+} from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
   type Change,
@@ -71,7 +77,7 @@ export interface ListResource<Inputs extends ListInputs> {
 }
 
 export interface ObserveOptions {
-  /** Whether a key is only gone when two readings miss it. */
+  /** Whether a list that misses a key is read again before the key counts as gone. */
   readonly sure: boolean;
   /** Whether a key should be there, so that a list which misses it may lag. Default: every key. */
   readonly isExpected?: (key: string) => boolean;
@@ -208,7 +214,9 @@ export function listLifecycle<Inputs extends ListInputs>(
       const isNothingThere =
         failures.length === count &&
         failures.every(({ there, others }) => there === undefined && others === undefined);
-      if (isNothingThere)
+      // Only a list that is in state is refreshed.
+      const isShownByRefresh = failures.some((failure) => failure.error instanceof PrunedByNextRunError);
+      if (isNothingThere && !isShownByRefresh)
         throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
       throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
     },
@@ -388,9 +396,11 @@ export function listLifecycle<Inputs extends ListInputs>(
       for (const [other, text] of Object.entries(others ?? {})) content[other] ??= text;
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
-    if (prunesAny(inputs.mode)) await reportOthers({ ...known, ...declared }, inputs, context);
+    const isContradicted =
+      prunesAny(inputs.mode) && (await reportOthers({ ...known, ...declared }, inputs, context));
     const state = stateOf(inputs, sortedByKey(content));
-    return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
+    const isWhole = failures.length === 0 && !isContradicted;
+    return { state: isWhole ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
 
   /**
@@ -433,18 +443,28 @@ export function listLifecycle<Inputs extends ListInputs>(
     say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
   }
 
-  /** What was found at the tenant and neither the state nor the program knows is left, and said. */
-  async function reportOthers(known: KeyedList, inputs: Inputs, context: Context): Promise<void> {
+  /**
+   * What was found at the tenant and neither the state nor the program knows is left, and said.
+   *
+   * @returns whether some of it contradicts what is declared: then the next run looks again, and says so too.
+   */
+  async function reportOthers(known: KeyedList, inputs: Inputs, context: Context): Promise<boolean> {
     const observed = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
     if (!isObserved(observed)) {
       // What was applied is applied; that there may be more is no reason to forget it.
       context.say(`What else the tenant holds could not be read: ${withCode(observed)}`);
-      return;
+      return false;
     }
-    const { others } = observed;
-    const left = prunable(others, inputs);
-    const found = Object.entries(left);
-    if (found.length === 0) return;
+    const left = prunable(observed.others, inputs);
+    const contradicting = new Set(resource.conflicts(observed.known, left));
+    if (contradicting.size > 0) {
+      const names = [...contradicting].map((key) => kind.describe(key, left[key] ?? ""));
+      context.say(
+        `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${PRUNED_BY_NEXT_RUN}`,
+      );
+    }
+    const found = Object.entries(left).filter(([key]) => !contradicting.has(key));
+    if (found.length === 0) return contradicting.size > 0;
     const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
       to: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
     }));
@@ -455,6 +475,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     context.say(
       `Left alone: ${counted(found.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
     );
+    return contradicting.size > 0;
   }
 
   /**

@@ -125,7 +125,10 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async update(_id, state, inputs, context) {
     const { tenant } = context;
-    if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
+    if (isHeld(context)) {
+      await tenant.findVipSurely(inputs.email);
+      await holdVipToPlan(inputs.email, inputs, context);
+    }
     if (isUntouched(state, inputs)) return withArguments(VIP_FIELDS, state, inputs);
     await context.confirmTenant("vips");
     if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ManagedResource } from "../../support/managed-resource";
+import { literalTenant } from "../../support/literal-service";
+import { ManagedResource } from "../../support/managed-resource";
 import type { SandboxTenant } from "../../support/sandbox-tenant";
 import { bad, listTenant, many } from "./list-tenant";
 
@@ -227,3 +228,30 @@ it("the mode is an error on a VIP list", async () => {
     mode: 'can\'t be "exclusive-allows" on the VIP list, which holds no allow entries; write "additive" or "exclusive"',
   });
 });
+
+describe.each(["exclusive", MODE])(
+  "an allow beside a declared deny, met by the first run in mode %s",
+  (mode) => {
+    const args = { mode, entries: { "evil.example": "deny" } };
+
+    it.each(["global", "graymail"])(
+      "is named by every run until a refresh has shown it: of scope %s",
+      async (scope) => {
+        const entries = [{ list: "allow", value: "evil.example", verdict_scope: scope }];
+        await using tenant = await literalTenant({ entries, permitsDuplicates: true });
+        const list = new ManagedResource(tenant, "allowDenyList");
+        for (const run of [1, 2]) {
+          const { printed, reasons, failures } = await list.up(args);
+          expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
+            /allow.*once a refresh has shown it: run `pulumi up --refresh`\./s,
+          );
+          expect(tenant.service.held()).toContain("allow evil.example");
+        }
+        await list.refresh();
+        expect(await list.up(args)).toMatchObject({ outcome: "updated" });
+        expect(tenant.service.held()).toEqual(["deny evil.example"]);
+        expect(await list.up(args)).toMatchObject({ outcome: "same" });
+      },
+    );
+  },
+);

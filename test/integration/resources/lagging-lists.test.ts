@@ -95,13 +95,30 @@ describe("a VIP that the list shows late", () => {
     expect(vip.properties).toMatchObject({ email: mailbox });
   });
 
-  it("is excluded by a destroy that follows at once", async () => {
-    await using tenant = await laggingTenant(2);
+  it.each(["vipEmployee", "vipList"] as const)(
+    "is excluded by a destroy of a %s that follows at once",
+    async (kind) => {
+      await using tenant = await laggingTenant(0);
+      const vip = new ManagedResource(tenant, kind);
+      await vip.up(kind === "vipList" ? { members: { [mailbox]: "" } } : { email: mailbox });
+      tenant.lists.hide("vips", 3);
+      await vip.destroy();
+      expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+    },
+  );
+
+  it("stays in state after a refresh that follows at once, also in a list's", async () => {
+    await using tenant = await laggingTenant(0);
     const vip = new ManagedResource(tenant, "vipEmployee");
+    const list = new ManagedResource(tenant, "vipList");
     await vip.up({ email: mailbox });
-    await tenant.console("POST", "/vip_employees", { emails: ["olivia.park@acme.example"] });
-    await vip.destroy();
-    expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+    await list.up({ members: { "olivia.park@acme.example": "" } });
+    tenant.lists.hide("vips", 3);
+    await vip.refresh();
+    tenant.lists.hide("vips", 3);
+    await list.refresh();
+    expect(vip.properties).toMatchObject({ email: mailbox });
+    expect(list.properties?.["members"]).toEqual({ "olivia.park@acme.example": "" });
   });
 });
 
@@ -216,6 +233,30 @@ describe("an entry that the list shows late", () => {
     const { printed } = await entry.destroy();
     expect(printed).not.toContain("gone already");
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("is deleted by a destroy that follows at once on a move", async () => {
+    await using tenant = await laggingTenant(2);
+    const entry = new ManagedResource(tenant, "allowDenyEntry");
+    await entry.up({ ...evil, list: "allow" });
+    tenant.lists.catchUp();
+    tenant.lists.staleReads = 2;
+    await entry.up(evil);
+    expect(await entry.destroy()).toMatchObject({ outcome: "updated" });
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("is removed from a list at once after its comment was changed, or after it was moved", async () => {
+    await using tenant = await laggingTenant(0);
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const risky = "allow: INC-7 (risk accepted: a partner)";
+    await list.up({ entries: { "evil.example": risky, "worse.example": "deny", "a.example": "deny" } });
+    tenant.lists.staleReads = 2;
+    await list.up({
+      entries: { "evil.example": "deny", "worse.example": "deny: INC-8", "a.example": "deny" },
+    });
+    expect(await list.up({ entries: { "a.example": "deny" } })).toMatchObject({ outcome: "updated" });
+    expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["a.example"]);
   });
 
   it("costs no reading more where the list shows it at once", async () => {

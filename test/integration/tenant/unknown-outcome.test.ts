@@ -116,7 +116,7 @@ it("knows that a deletion was its own when a later try finds nothing", async () 
   acme.fail(1);
   const [made] = await acme.tenant.allEntries();
   acme.trace();
-  expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe(true);
+  expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe("deleted");
   expect(acme.trace()).toHaveLength(2);
 });
 
@@ -133,7 +133,7 @@ it.each([
     });
     const [entry] = await acme.tenant.allEntries();
     acme.trace();
-    expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone);
+    expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone ? "deleted" : "gone");
     expect(acme.trace()).toHaveLength(requests);
     expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
   },
@@ -146,6 +146,6 @@ it("makes a deletion that was answered with an empty 200 and not done again", as
     intercept: ({ method }) => (method === "DELETE" && left-- > 0 ? { status: 200, body: "" } : undefined),
   });
   const [entry] = await acme.tenant.allEntries();
-  expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(true);
+  expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe("deleted");
   expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
 });

@@ -269,28 +269,35 @@ describe("own writes that the service's list shows late", () => {
   });
 });
 
-describe("an absence to be confirmed", () => {
-  it("is read again a second later, also in a list of one page", async () => {
-    const { snapshot, inOnePage, readings, now } = harness();
-    inOnePage();
+describe("a list that may hide what an earlier run wrote", () => {
+  it("is read again with growing pauses, until 3 s after the first reading", async () => {
+    const { snapshot, readings, now } = harness();
     await snapshot.rows();
-    await Promise.all(["2", "3"].map((id) => snapshot.confirmedAbsence(misses(id))));
-    expect([readings(), now()]).toEqual([2, 1_000]);
-    await snapshot.confirmedAbsence(misses("4"));
+    const times: number[] = [];
+    while (await snapshot.readLater()) times.push(now());
+    expect(times).toEqual([100, 300, 700, 1_500, 3_000]);
+    expect(readings()).toBe(6);
+  });
+
+  it("is read once for all who ask at about the same time", async () => {
+    const { snapshot, readings } = harness();
+    await snapshot.rows();
+    await Promise.all([snapshot.readLater(), snapshot.readLater()]);
     expect(readings()).toBe(2);
   });
 
-  it("ends with the row where the second reading has it", async () => {
-    const { snapshot, serviceHolds } = harness();
+  it("is read fewer times where a reading takes long", async () => {
+    const { snapshot, hold, wait, readings } = harness();
     await snapshot.rows();
-    serviceHolds([{ id: "2", value: "b" }]);
-    expect((await snapshot.confirmedAbsence(misses("2"))).get("2")).toBeDefined();
-  });
-
-  it("reads nothing where the row is there", async () => {
-    const { snapshot, readings } = harness();
-    await snapshot.confirmedAbsence(misses("1"));
-    expect(readings()).toBe(1);
+    const release = hold();
+    const later = snapshot.readLater();
+    for (let turns = 0; turns < 4; turns += 1) await turn();
+    wait(2_900);
+    release();
+    await later;
+    expect(await snapshot.readLater()).toBe(true);
+    expect(await snapshot.readLater()).toBe(false);
+    expect(readings()).toBe(3);
   });
 });
 

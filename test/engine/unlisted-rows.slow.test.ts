@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { LiteralService } from "../support/literal-service";
+
+/* Each run begins before the service's lists show what the last one created. Through the real engine. */
+
+it.each([
+  ["dynamic", "pulumi-email-security", ""],
+  ["native", "pulumi-email-security/native", PLUGIN_LINES],
+])(
+  "moves, keeps and destroys what the lists don't show yet, over the %s provider",
+  async (_name, module, lines) => {
+    const program = (list: string): string => `
+    import { AllowDenyEntry } from "${module}";
+    new AllowDenyEntry("one", { list: "${list}", value: "evil.example", acceptRisk: "a partner" });
+  `;
+    await using service = await LiteralService.start({ permitsDuplicates: true, readsBehind: 3 });
+    await using project = await EngineProject.create({
+      program: program("allow"),
+      environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: "key" },
+      files: { "Pulumi.yaml": `name: settings\nruntime: nodejs\n${lines}` },
+    });
+    await project.up();
+    await project.write(program("deny"));
+    await project.up();
+    expect(service.held()).toEqual(["deny evil.example"]);
+
+    service.hide(3);
+    await project.up("--refresh");
+    expect(service.held()).toEqual(["deny evil.example"]);
+    expect(service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
+
+    service.hide(99);
+    expect(await project.succeed("destroy", "--yes", "--skip-preview")).not.toContain("gone already");
+    expect(service.held()).toEqual([]);
+  },
+  120_000,
+);

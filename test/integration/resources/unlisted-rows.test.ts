@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { ManagedResource } from "../../support/managed-resource";
+
+/*
+ * A service permits duplicates, and its lists show a new row late. The next run begins before they do: a row that the state names is not
+ * gone because a reading misses it.
+ */
+
+const allow = { list: "allow", value: "evil.example", acceptRisk: "a partner" };
+const deny = { list: "deny", value: "evil.example" };
+const ALLOW = "allow (risk accepted: a partner)";
+
+const lagging = (readsBehind: number): Promise<LiteralTenant> =>
+  literalTenant({ permitsDuplicates: true, readsBehind });
+
+const named = (tenant: LiteralTenant, ...names: readonly string[]): readonly ManagedResource[] =>
+  names.map((name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }));
+
+// An entry's id is in the state, so its lag doesn't matter; the state of a list has none, and a list is read for 3 s.
+describe.each([2, 99])("an entry that the lists show %i reads late", (readsBehind) => {
+  it("is moved in place", async () => {
+    await using tenant = await lagging(readsBehind);
+    const [entry] = named(tenant, "one");
+    await entry?.up(allow);
+    await tenant.provider.nextRun();
+    expect(await entry?.up(deny)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
+  });
+
+  it("is moved in place within a custom timeout", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(allow, 60);
+    expect(await entry.up(deny, 60)).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is deleted, and not said to be gone", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(allow);
+    const { printed } = await entry.destroy();
+    expect(tenant.service.held()).toEqual([]);
+    expect(printed).not.toContain("gone");
+  });
+
+  it.each(["allow", "deny"])(
+    "leaves no allow where it is moved and another row is on the %s list",
+    async (list) => {
+      await using tenant = await lagging(readsBehind);
+      const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+      await entry.up(allow);
+      tenant.service.entries.push({
+        ...(tenant.service.entries[0] as never as object),
+        id: "later",
+        list,
+      } as never);
+      expect(await entry.up(deny)).toMatchObject({ outcome: "updated" });
+      expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    },
+  );
+
+  it("is deleted together with a second row, which the list shows", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(allow);
+    tenant.service.entries.push({ ...(tenant.service.entries[0] as never as object), id: "later" } as never);
+    const { printed } = await entry.destroy();
+    expect(tenant.service.held()).toEqual([]);
+    expect(printed).toContain("was there 2 times");
+  });
+});
+
+describe.each([2, 4])("what the lists show %i reads late", (readsBehind) => {
+  it("is one of many that are moved, and the tenant is not another's", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entries = named(tenant, "a", "b", "c", "d", "e", "f");
+    const all = (args: object) =>
+      Promise.all(entries.map((entry, at) => entry.up({ ...args, value: `evil-${at}.example` })));
+    await all(allow);
+    await tenant.provider.nextRun();
+    for (const up of await all(deny)) expect(up).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(entries.map((_, at) => `deny evil-${at}.example`));
+  });
+
+  it("stays in state after a refresh, and the next run makes no second row", async () => {
+    await using tenant = await lagging(readsBehind);
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up(deny);
+    await entry.refresh();
+    expect(await entry.up(deny)).toMatchObject({ outcome: "same" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("stays in a list's state after a refresh", async () => {
+    await using tenant = await lagging(readsBehind);
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny" } });
+    await list.refresh();
+    expect(await list.up({ entries: { "evil.example": "deny" } })).toMatchObject({ outcome: "same" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is moved in place by a list", async () => {
+    await using tenant = await lagging(readsBehind);
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": ALLOW } });
+    expect(await list.up({ entries: { "evil.example": "deny" } })).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+    expect(tenant.service.writes).toEqual(["POST allow evil.example", 'PATCH row-1 {"list":"deny"}']);
+  });
+
+  it("is changed by a list of many, and the tenant is not another's", async () => {
+    await using tenant = await lagging(readsBehind);
+    const list = new ManagedResource(tenant, "allowDenyList");
+    const values = Array.from({ length: 6 }, (_, at) => `evil-${at}.example`);
+    const all = (text: string) => ({ entries: Object.fromEntries(values.map((value) => [value, text])) });
+    await list.up(all(ALLOW));
+    expect(await list.up(all("deny"))).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toEqual(values.map((value) => `deny ${value}`));
+  });
+
+  it("is removed from a list, and by the list's destroy", async () => {
+    await using tenant = await lagging(readsBehind);
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": ALLOW, "worse.example": "deny" } });
+    await list.up({ entries: { "worse.example": "deny" } });
+    expect(tenant.service.held()).toEqual(["deny worse.example"]);
+    await list.destroy();
+    expect(tenant.service.held()).toEqual([]);
+  });
+
+  it("is renamed in the program and stays one row", async () => {
+    await using tenant = await lagging(readsBehind);
+    const [old, renamed] = named(tenant, "old", "renamed");
+    await old?.up(deny);
+    await tenant.provider.nextRun();
+    await old?.refresh();
+    await renamed?.up(deny);
+    await old?.destroy();
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+
+  it("is one row where it goes from an entry's resource to a list", async () => {
+    await using tenant = await lagging(readsBehind);
+    const [entry] = named(tenant, "one");
+    const list = new ManagedResource(tenant, "allowDenyList", { sharesRuns: true });
+    await entry?.up(deny);
+    await tenant.provider.nextRun();
+    await entry?.refresh();
+    await list.up({ entries: { "evil.example": "deny" } });
+    await entry?.destroy();
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+});
