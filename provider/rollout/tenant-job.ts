@@ -20,6 +20,7 @@ import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
 import type { Journal } from "./journal/journal";
+import { rememberedIdentities } from "./journal/remembered-identities";
 import type { ClaimedTenant, RolloutSpec, TenantSummary } from "./journal/rollout-record";
 import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
@@ -149,12 +150,10 @@ async function apply(
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
     const reach = { environment, permits, signal };
-    if (wasEmpty(summary)) {
-      // Another key of this tenant may have been used since the planning.
-      const { observed } = await readTenant(target, key, reach);
-      const identity = identityOfObserved(target.baseUrl, observed);
-      await assertNoOtherTenant(claimed, identity, options.journal, "It was not written to.");
-    }
+    const readNow = async (): Promise<TenantIdentity> =>
+      identityOfObserved(target.baseUrl, (await readTenant(target, key, reach)).observed);
+    // Another key of this tenant may have been used since the planning.
+    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal);
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
     const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
       pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
@@ -166,8 +165,7 @@ async function apply(
     if (identity !== undefined) {
       try {
         await options.journal.identify(claimed, identity);
-        if (wasEmpty(summary))
-          await assertNoOtherTenant(claimed, identity, options.journal, "It was written to.");
+        if (wasEmpty(summary)) await assertNoOtherKey(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
         if (!isOfStorage(error)) throw error;
@@ -181,7 +179,28 @@ async function apply(
 
 /** Whether nothing identified a tenant when it was planned, so that it could be compared with no other one. */
 function wasEmpty({ identity }: TenantSummary): boolean {
-  return identity !== undefined && identity.entries + (identity.people?.length ?? 0) === 0;
+  return identity !== undefined && isNothing(identity);
+}
+
+function isNothing({ entries, people = [] }: TenantIdentity): boolean {
+  return entries + people.length === 0;
+}
+
+/**
+ * Asserts that what was read isn't what rollouts read of another tenant.
+ *
+ * @throws {SameTenantError} (`ERR_OTHER_TENANT`)
+ */
+async function assertNoOtherTenant(
+  { target, spec: { project, backend } }: ClaimedTenant,
+  identity: TenantIdentity,
+  { database }: Journal,
+): Promise<void> {
+  if (isNothing(identity)) return;
+  const whose = { project, ...withoutUndefined({ backend }) };
+  const memory = await rememberedIdentities(database, whose, [], "all");
+  const same = findSameTargets(new Map([[target, identity]]), memory);
+  if (same.length > 0) throw new SameTenantError(same, "This tenant was not written to.");
 }
 
 /**
@@ -189,16 +208,17 @@ function wasEmpty({ identity }: TenantSummary): boolean {
  *
  * @throws {SameTenantError} (`ERR_SAME_TENANT`)
  */
-async function assertNoOtherTenant(
+async function assertNoOtherKey(
   claimed: ClaimedTenant,
   identity: TenantIdentity,
   journal: Journal,
-  outcome: string,
 ): Promise<void> {
-  const read = new Map([[claimed.target, identity]]);
-  const same = findSameTargets(read, await journal.identitiesLike(claimed, identity));
-  if (same.length > 0)
-    throw new SameTenantError(same, `The tenant was empty when it was planned. ${outcome}`);
+  const { target } = claimed;
+  const others = await journal.identitiesLike(claimed, identity);
+  const same = findSameTargets(new Map([[target, identity], ...others]));
+  const own = same.filter(({ read }) => read.includes(target));
+  if (own.length > 0)
+    throw new SameTenantError(own, "The tenant was empty when it was planned. It was written to.");
 }
 
 /** What the stack's state says of its last rollout from now on. */

@@ -10,7 +10,7 @@ import type { Reach } from "../../rollout/asking/target-client";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
-import { SameTenantError } from "../../rollout/targets/same-tenant";
+import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
 import type { Target } from "../../rollout/targets/target";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { TenantIdentity } from "../../settings/tenant-identity";
@@ -41,6 +41,8 @@ export interface FleetStatusOptions {
   readonly reach: Reach;
   /** What the rollouts' journal says; undefined where there is none. */
   readonly reached: Reached | undefined;
+  /** What rollouts read of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
   /** What the state of a tenant's stack tells; undefined where it can't be read without asking anybody. Default: nothing can. */
   readonly stateOf?: (target: Target) => StackState | undefined;
   /** How many tenants are read at once. */
@@ -84,7 +86,7 @@ export async function readFleetStatus(
   options: FleetStatusOptions,
 ): Promise<FleetStatus> {
   const { file, project, reach, reached, stateOf, concurrency, today, until, watch } = options;
-  const { now = () => new Date() } = options;
+  const { now = () => new Date(), memory } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
   const cache: ReadCache = new Map();
@@ -108,6 +110,7 @@ export async function readFleetStatus(
     concurrency,
     sameKeys: "compared",
     identity: ({ identity }) => identity,
+    ...withoutUndefined({ memory }),
     read: async (client, target, { answered }) => {
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);

@@ -6,7 +6,6 @@ import type { WaveView } from "../next-step";
 import type { RolloutHappening } from "../report/rollout-event";
 import type { TenantError } from "../report/rollout-report";
 import type { TargetComparison } from "../targets/compare-targets";
-import type { RememberedIdentities } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import type { RolloutState, WaveState } from "../wave";
 import type { Database, Queryable } from "./database";
@@ -333,7 +332,10 @@ export class Journal extends JournalReader {
   }
 
   /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
-  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<RememberedIdentities> {
+  async identitiesLike(
+    { job }: ClaimedTenant,
+    identity: TenantIdentity,
+  ): Promise<ReadonlyMap<Target, TenantIdentity>> {
     const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
     if (hashes.length === 0) return new Map();
     const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
@@ -345,7 +347,7 @@ export class Journal extends JournalReader {
       rows.flatMap((row) => {
         const other = parsed<TenantSummary>(row["summary"]).identity;
         if (other === undefined) return [];
-        return [[parsed<Target>(row["target"]), { identity: other, rollout: job.rollout }] as const];
+        return [[parsed<Target>(row["target"]), other] as const];
       }),
     );
   }

@@ -39,7 +39,7 @@ export interface StackReach {
 }
 
 /** A rollout that left a stack as it declared. */
-export interface ReachedBy {
+export interface ReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
@@ -50,14 +50,20 @@ export interface ReachedBy {
   readonly today: string;
   /** The tenant's settings file, relative to the working folder of the rollout's files. */
   readonly settings: string;
+}
+
+/** What a rollout read of a tenant. */
+interface ReadTenant {
+  /** What the targets file called it then. */
+  readonly name: string;
   /** A salted fingerprint of the domains of the tenant's people, as its planning saw them. */
   readonly fingerprint?: string;
-  /** What identified the tenant of the service when it was planned. */
+  /** What identified the tenant of the service when it was planned, or by what was written since. */
   readonly identity?: TenantIdentity;
 }
 
 /** A rollout that has not brought a stack to what it declares. */
-export interface NotReachedBy {
+export interface NotReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
@@ -111,13 +117,13 @@ export async function reachedIn(
         rollout,
         order: orderOf(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
         wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
+        ...readIn(row),
         record,
       };
     };
     let reached: ReachedBy | undefined;
     if (last !== undefined) {
       const { record, ...named } = about(last);
-      const summary = last["summary"] == null ? undefined : parsed<TenantSummary>(last["summary"]);
       reached = {
         ...named,
         state: String(last["state"]) as ReachedBy["state"],
@@ -125,7 +131,6 @@ export async function reachedIn(
         atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
         today: record?.spec.today ?? "",
         settings: parsed<Target>(last["target"]).settings,
-        ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
       };
     }
     let notReached: NotReachedBy | undefined;
@@ -165,14 +170,23 @@ async function waitingFor(
 ): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
   const { id, spec, state: rolloutState } = record;
   const rows = await database.query(
-    "SELECT stack, wave, state FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
+    "SELECT stack, wave, state, target, summary FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
     [id],
   );
   return rows.map((row) => {
     const wave = spec.waves[Number(row["wave"])]?.name ?? "";
     const state = String(row["state"]) as TenantState;
-    return [String(row["stack"]), { rollout: id, order: orderOf(record), wave, state, rolloutState }];
+    const next = { rollout: id, order: orderOf(record), wave, state, rolloutState, ...readIn(row) };
+    return [String(row["stack"]), next];
   });
+}
+
+function readIn(row: Row): ReadTenant {
+  const summary = row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]);
+  return {
+    name: parsed<Target>(row["target"]).name,
+    ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
+  };
 }
 
 function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
