@@ -6,7 +6,7 @@ import { identityOfObserved } from "../plan/observed";
 import { readyPulumi } from "../plan/pulumi";
 import { parsePlan } from "../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
-import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
+import { PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { excerpt, quote } from "../settings/text";
@@ -20,10 +20,10 @@ import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
 import type { Journal } from "./journal/journal";
-import { rememberedIdentities } from "./journal/remembered-identities";
 import type { ClaimedTenant, RolloutSpec, TenantSummary } from "./journal/rollout-record";
 import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
+import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned, readTenant } from "./plan-target";
 import { leftOutText } from "./report/told-rollout";
@@ -38,7 +38,6 @@ import {
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import type { StackMarker } from "./stack-marker";
 import { readKey } from "./targets/read-key";
-import { findSameTargets, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
@@ -140,6 +139,7 @@ async function apply(
         NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key, environment),
         ...sameTenantAs(summary),
+        ...expectedTenant(target, summary.identity),
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
@@ -155,10 +155,27 @@ async function apply(
     // Another key of this tenant may have been used since the planning.
     if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal);
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
-    const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
-      pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
-    );
-    const result = await whenUnlocked(claimed, stack, signal, options, up);
+    const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
+      const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
+        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayBePending }, signal),
+      );
+      return await whenUnlocked(claimed, stack, signal, options, up);
+    };
+    let result = await upAs(request.environment);
+    const code = result.ok ? undefined : codeIn(new Error(result.message));
+    if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
+      const now = await readNow().catch(() => undefined);
+      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal);
+      const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
+      if (code === "ERR_OTHER_TENANT" && planned !== undefined && now !== undefined) {
+        await noted(
+          options.journal,
+          claimed,
+          "It doesn't hold what it held when it was planned. It is no tenant that rollouts know by another name: tried again.",
+        );
+        result = await upAs(environment);
+      }
+    }
     if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
     const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
     // A tenant that was planned empty is identified by what it holds now.
@@ -175,50 +192,6 @@ async function apply(
   } finally {
     grant.revoke();
   }
-}
-
-/** Whether nothing identified a tenant when it was planned, so that it could be compared with no other one. */
-function wasEmpty({ identity }: TenantSummary): boolean {
-  return identity !== undefined && isNothing(identity);
-}
-
-function isNothing({ entries, people = [] }: TenantIdentity): boolean {
-  return entries + people.length === 0;
-}
-
-/**
- * Asserts that what was read isn't what rollouts read of another tenant.
- *
- * @throws {SameTenantError} (`ERR_OTHER_TENANT`)
- */
-async function assertNoOtherTenant(
-  { target, spec: { project, backend } }: ClaimedTenant,
-  identity: TenantIdentity,
-  { database }: Journal,
-): Promise<void> {
-  if (isNothing(identity)) return;
-  const whose = { project, ...withoutUndefined({ backend }) };
-  const memory = await rememberedIdentities(database, whose, [], "all");
-  const same = findSameTargets(new Map([[target, identity]]), memory);
-  if (same.length > 0) throw new SameTenantError(same, "This tenant was not written to.");
-}
-
-/**
- * Keeps two keys of one tenant that was empty when it was planned from ending a rollout as if there were two tenants.
- *
- * @throws {SameTenantError} (`ERR_SAME_TENANT`)
- */
-async function assertNoOtherKey(
-  claimed: ClaimedTenant,
-  identity: TenantIdentity,
-  journal: Journal,
-): Promise<void> {
-  const { target } = claimed;
-  const others = await journal.identitiesLike(claimed, identity);
-  const same = findSameTargets(new Map([[target, identity], ...others]));
-  const own = same.filter(({ read }) => read.includes(target));
-  if (own.length > 0)
-    throw new SameTenantError(own, "The tenant was empty when it was planned. It was written to.");
 }
 
 /** What the stack's state says of its last rollout from now on. */

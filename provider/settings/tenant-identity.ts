@@ -126,6 +126,16 @@ export function findSameTenants<T>(
   ) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
+/** Whether nothing was read that identifies a tenant. */
+export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
+  return entries + people.length === 0;
+}
+
+/** Of what identifies a tenant, its people alone. */
+export function peopleAlone({ address, people = [] }: TenantIdentity): TenantIdentity {
+  return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
+}
+
 /** Whether two readings are of one tenant, as far as these two alone tell. */
 export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
   return findSameTenants(new Map([one, other].entries())).length > 0;
