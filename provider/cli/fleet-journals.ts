@@ -81,6 +81,6 @@ export function memoryOf(journals: readonly OpenJournal[], targets: readonly Tar
     const read = journals.map(({ reached, database, whose }) =>
       of === "all" ? reachedIn(database, whose) : reached,
     );
-    return rememberedIn(mergeReached(await Promise.all(read)), targets);
+    return rememberedIn(mergeReached(await Promise.all(read)), targets, of);
   };
 }

@@ -62,7 +62,7 @@ export const TENANT_ERRORS = {
     means:
       "Different keys open the same tenant of the service, so that what one tenant or `Provider` declares, another would remove. Nothing was changed.",
     example:
-      'Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. Nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable EMAIL_SECURITY_API_KEY_ACME), "globex" (tenants.yaml:8; key from the environment variable EMAIL_SECURITY_API_KEY_GLOBEX)',
+      'Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. Nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
     causes: [
       "two companies merged, and their keys open one tenant now",
       "a second key that is left over from a rotation was stored for another tenant",

@@ -20,17 +20,19 @@ export async function rememberedIdentities(
   of: "declared" | "all" = "declared",
 ): Promise<RememberedTenants> {
   const stacks = of === "all" ? {} : { stacks: targets.map(({ stack }) => stack) };
-  return rememberedIn(await reachedIn(database, { ...whose, ...stacks }), targets);
+  return rememberedIn(await reachedIn(database, { ...whose, ...stacks }), targets, of);
 }
 
 /** The same in what was read of a journal, or of several. */
 export function rememberedIn(
   { stacks }: Pick<Reached, "stacks">,
   targets: readonly Target[],
+  of: "declared" | "all",
 ): RememberedTenants {
   const declared = new Map(targets.map((target) => [target.stack, target]));
   return new Map(
     [...stacks].flatMap(([stack, { last, next }]) => {
+      if (of === "declared" && !declared.has(stack)) return [];
       // What a rollout that is under way read is newer. One that was abandoned may have been planned with a wrong key.
       const isOpen = next?.identity !== undefined && isOpenState(next.rolloutState);
       const read = isOpen ? next : last;

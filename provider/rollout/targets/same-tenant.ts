@@ -3,6 +3,7 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import {
   findSameTenants,
   isReplacedBy,
+  isSameTenant,
   isStillTenant,
   type TenantIdentity,
 } from "../../settings/tenant-identity";
@@ -109,10 +110,16 @@ export function findSameTargets(
   const all = new Map<Target | RememberedTenant, TenantIdentity>(readings);
   for (const [stack, tenant] of remembered) if (!confirmedStacks.has(stack)) all.set(tenant, tenant.identity);
   const isRead = (one: Target | RememberedTenant): one is Target => readings.has(one as Target);
-  const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(all).map((group) => ({
-    read: group.filter(isRead),
-    known: group.filter((one): one is RememberedTenant => !isRead(one)),
-  }));
+  /** Whether it is what the tenant itself was called before. */
+  const isFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
+    const before = remembered.get(stack);
+    return before !== undefined && isSameTenant(identity, before.identity);
+  };
+  const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(all).map((group) => {
+    const read = group.filter(isRead);
+    const known = group.filter((one): one is RememberedTenant => !isRead(one));
+    return { read, known: known.filter((one) => !read.some((target) => isFormerName(one, target))) };
+  });
   const grouped = new Set(groups.flatMap(({ read }) => read));
   for (const [target, identity] of readings) {
     const before = remembered.get(target.stack);
@@ -126,7 +133,7 @@ export function findSameTargets(
   return (
     groups
       // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
-      .filter(({ read }) => read.length > 0)
+      .filter(({ read, known }) => read.length > 0 && read.length + known.length > 1)
       .map(({ read, known }) => {
         const right = known.length === 0 ? read.filter((target) => confirmed.has(target)) : [];
         const [owner] = right.length === 1 ? right : [];
