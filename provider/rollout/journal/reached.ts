@@ -70,6 +70,8 @@ export interface NotReachedBy extends ReadTenant {
   /** What became of the tenant in it. */
   readonly state: TenantState;
   readonly rolloutState: RolloutState;
+  /** Whether it was tried to change the tenant. */
+  readonly isBegun: boolean;
 }
 
 /** In so many of the newest rollouts each stack that is asked about is mostly found: a journal of years is not read for it. */
@@ -140,6 +142,7 @@ export async function reachedIn(
         ...named,
         state: String(next["state"]) as TenantState,
         rolloutState: record?.state ?? "stopped",
+        isBegun: Number(next["attempt"]) > 0,
       };
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
@@ -170,14 +173,18 @@ async function waitingFor(
 ): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
   const { id, spec, state: rolloutState } = record;
   const rows = await database.query(
-    "SELECT stack, wave, state, target, summary FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
+    "SELECT stack, wave, state, attempt, target, summary FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
     [id],
   );
   return rows.map((row) => {
     const wave = spec.waves[Number(row["wave"])]?.name ?? "";
     const state = String(row["state"]) as TenantState;
-    const next = { rollout: id, order: orderOf(record), wave, state, rolloutState, ...readIn(row) };
-    return [String(row["stack"]), next];
+    const isBegun = Number(row["attempt"]) > 0;
+    const order = orderOf(record);
+    return [
+      String(row["stack"]),
+      { rollout: id, order, wave, state, rolloutState, isBegun, ...readIn(row) },
+    ] as const;
   });
 }
 
@@ -203,8 +210,8 @@ async function rowsIn(
   const sequence = await sequenceIn(database, "r");
   const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
   return await database.query(
-    `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
-       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
+    `SELECT stack, rollout, wave, state, attempt, settled, target, summary, finished_at, started_at FROM (
+       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.attempt AS attempt, t.target AS target,
          t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
          CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
          ROW_NUMBER() OVER (

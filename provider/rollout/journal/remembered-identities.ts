@@ -33,9 +33,9 @@ export function rememberedIn(
   return new Map(
     [...stacks].flatMap(([stack, { last, next }]) => {
       if (of === "declared" && !declared.has(stack)) return [];
-      // What a rollout that is under way read is newer. One that was abandoned may have been planned with a wrong key.
-      const isOpen = next?.identity !== undefined && isOpenState(next.rolloutState);
-      const read = isOpen ? next : last;
+      // What was planned and never begun may have been read by a wrong key, for which the rollout was abandoned.
+      const isNewer = next?.identity !== undefined && (next.isBegun || isOpenState(next.rolloutState));
+      const read = isNewer ? next : last;
       if (read?.identity === undefined) return [];
       const { name = read.name, place } = declared.get(stack) ?? {};
       const { rollout, identity, fingerprint } = read;
