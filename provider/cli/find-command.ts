@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { TenantFound } from "../gitops/find/find-schema";
 import type { Matcher } from "../gitops/find/matcher";
+import type { ExpectedPeople } from "../plan/same-tenant";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
@@ -60,7 +61,9 @@ export function findCommand(): Command {
     wholeNumber,
     16,
   );
-  withJournal(command, "Use this rollout journal, for shared rate limits").addOption(todayOption());
+  withJournal(command, "Use this rollout journal, for known tenants and shared rate limits").addOption(
+    todayOption(),
+  );
   withOutputs(command, FORMATS).action(verb(run));
   return withHelp(command, {
     examples: [
@@ -138,7 +141,7 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   try {
     const [tenant = unconnected, state] = await Promise.all([
       client &&
-        readMatching(client, matcher, undefined, await ownDomainsIn(file)).then(
+        readMatching(client, matcher, undefined, await peopleOf(file)).then(
           (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),
@@ -156,12 +159,13 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   }
 }
 
-/** The own domains that a settings file says its tenant has, however much else is wrong with it. */
-async function ownDomainsIn(file: string | undefined): Promise<readonly string[]> {
-  if (file === undefined) return [];
+/** Whose people a settings file says its tenant has, however much else is wrong with it; undefined where it doesn't. */
+async function peopleOf(file: string | undefined): Promise<ExpectedPeople | undefined> {
+  if (file === undefined) return undefined;
   const { inspectSettings } = await import("../files/read-settings.js");
   const { settings, draft } = inspectSettings(file, { together: false });
-  return (settings ?? draft)?.tenantDomains ?? [];
+  const { tenantDomains: ownDomains = [] } = settings ?? draft ?? {};
+  return ownDomains.length === 0 ? undefined : { ownDomains };
 }
 
 /** The settings file; where there is none, the tenant is looked at alone, which is told. */
@@ -188,17 +192,26 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../fleet/find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
+  const { memoryOf, openJournals } = await import("./fleet-journals.js");
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
-  const { targets, services } = readTargets(options.targets ?? TARGETS_FILE);
+  const all = readTargets(options.targets ?? TARGETS_FILE);
+  const { targets, services } = all;
   const selected = selectTargets(targets, selectionOf(options));
+  const how = { concurrency, ...withoutUndefined({ today }) };
+  if (offline) return await findInFleet(matcher, selected, { reach: undefined, ...how });
   const log = (line: string): void => console.error(harmless(line));
-  const permits = offline
-    ? undefined
-    : await permitsForReading(await journalToRead(options.database), services, log);
+  const place = await journalToRead(options.database);
+  // Open the journal before the permits, which would create one.
+  const journals = await openJournals([place], all, log);
   try {
-    const reach = permits && { environment: process.env, permits: permits.of };
-    return await findInFleet(matcher, selected, { reach, concurrency, ...withoutUndefined({ today }) });
+    const permits = await permitsForReading(place, services, log);
+    try {
+      const reach = { environment: process.env, permits: permits.of };
+      return await findInFleet(matcher, selected, { reach, memory: memoryOf(journals, targets), ...how });
+    } finally {
+      await permits.close();
+    }
   } finally {
-    await permits?.close();
+    for (const { database } of journals) await database.close();
   }
 }

@@ -1,17 +1,15 @@
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { FleetNotices } from "../fleet/notices/fleet-notices";
 import type { FleetWatch, StackStates } from "../fleet/status/read-fleet-status";
 import type { FleetStatus } from "../fleet/status/status-schema";
-import { counted } from "../plan/render/words";
 import type { Database } from "../rollout/journal/database";
-import type { Reached } from "../rollout/journal/reached";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { Notify } from "../rollout/targets/notify";
 import type { Target, Targets } from "../rollout/targets/target";
-import { EmailSecurityError, withCode } from "../settings/email-security-error";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import { memoryOf, openJournals } from "./fleet-journals";
 import { DATABASE_DEFAULT, journalToRead } from "./journal-place";
 import { todayOption, wholeNumber, withinOption } from "./plan-options";
 import { type Selecting, selectionOf, targetsOption, withSelection } from "./tenant-options";
@@ -99,8 +97,7 @@ async function readAll(
   const places = await Promise.all((options.database ?? [undefined]).map(journalToRead));
   const log = (line: string): void => console.error(harmless(line));
   // Open the journals before the permits, which would create one.
-  const stacks = selected.map(({ stack }) => stack);
-  const journals = await openJournals(places, { file, project, stacks }, log);
+  const journals = await openJournals(places, { file, project, targets }, log);
   try {
     for (const { database, whose } of journals) await journaled?.(database, whose);
     // A limit is kept to by a journal, which is made where there is none.
@@ -115,6 +112,7 @@ async function readAll(
         reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
         ...withoutUndefined({ states: await stackStates(file, project) }),
         declaredStacks: new Set(targets.map(({ stack }) => stack)),
+        memory: memoryOf(journals, targets),
         concurrency,
         today,
         until,
@@ -142,58 +140,6 @@ async function tell(status: FleetStatus, notices: FleetNotices | undefined): Pro
   return problem === undefined;
 }
 
-interface OpenJournal {
-  readonly reached: Reached;
-  readonly database: Database;
-  readonly whose: WhoseRollouts;
-}
-
-async function openJournals(
-  places: readonly (string | undefined)[],
-  {
-    file,
-    project,
-    stacks,
-  }: { readonly file: string; readonly project: string; readonly stacks: readonly string[] },
-  log: (line: string) => void,
-): Promise<readonly OpenJournal[]> {
-  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
-  const named = [...new Set(places)].filter((place) => place !== undefined || existsSync(DEFAULT_JOURNAL));
-  if (named.length === 0) return [];
-  const scope = withoutUndefined({ project, backend: await backendOf(file, log), stacks });
-  const open: OpenJournal[] = [];
-  try {
-    for (const place of named) open.push(await openJournal(place ?? DEFAULT_JOURNAL, scope, log));
-    return open;
-  } catch (error) {
-    for (const { database } of open) await database.close();
-    throw error;
-  }
-}
-
-/** Reads what a journal says of the project's stacks. */
-async function openJournal(
-  place: string,
-  whose: WhoseRollouts,
-  log: (line: string) => void,
-): Promise<OpenJournal> {
-  const { openDatabase } = await import("../rollout/journal/open-database.js");
-  const { reachedIn } = await import("../rollout/journal/reached.js");
-  const database = await openDatabase(place, { log });
-  try {
-    const reached = await reachedIn(database, whose);
-    if (reached.elsewhere > 0) {
-      log(
-        `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
-      );
-    }
-    return { reached, database, whose };
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-}
-
 /** Reads the states of stacks from their files, where the state backend has such. */
 async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
   const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
@@ -204,16 +150,5 @@ async function stackStates(file: string, project: string): Promise<StackStates |
   } catch (error) {
     if (error instanceof EmailSecurityError) return undefined;
     throw error;
-  }
-}
-
-/** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
-async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
-  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
-  try {
-    return stateBackend(process.env, projectFolder(file)).fingerprint;
-  } catch (error) {
-    log(`note: rollouts with any state backend are looked at: ${withCode(error)}`);
-    return undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
-import type { RememberedIdentities } from "../rollout/targets/same-tenant";
+import type { RememberedTenants } from "../rollout/targets/same-tenant";
 import type { KeptStack } from "../rollout/tenants/add-tenant";
 import type { PlacedTenant } from "../rollout/tenants/place-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -172,7 +172,7 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
 async function rememberedIn(
   { database: named }: AddOptions,
   { others, targets: { project } }: PlacedTenant,
-): Promise<RememberedIdentities> {
+): Promise<RememberedTenants> {
   const { rememberedIdentities } = await import("../rollout/journal/remembered-identities.js");
   if (others.length === 0) return new Map();
   return await withExistingJournal(named, async (database) =>

@@ -1,8 +1,11 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
+import type { SameTenantError } from "../rollout/targets/same-tenant";
+import type { Target, Targets } from "../rollout/targets/target";
 import type { GoingStack } from "../rollout/tenants/going-stack";
 import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { TenantIdentity } from "../settings/tenant-identity";
 import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
@@ -120,7 +123,7 @@ async function letStackGo(
       await removeStack(going, true);
       return EXIT.clean;
     }
-    const { observe } = await import("../plan/observed.js");
+    const { identityOfObserved, observe } = await import("../plan/observed.js");
     const { hostOf } = await import("../gitops/plan-tenant.js");
     const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
     const { undoneOf } = await import("../rollout/plan-target.js");
@@ -135,7 +138,9 @@ async function letStackGo(
         host: hostOf(client),
       }));
     const { observed, host } = await read();
-    const plan = planGoing(going, observed, { host, today });
+    const identity = identityOfObserved(target.baseUrl, observed);
+    const other = await otherTenant(target, targets, identity, database);
+    const plan = planGoing(going, observed, { host, today, other });
     const { stdout } = process;
     stdout.write(
       planText(plan, {
@@ -150,7 +155,7 @@ async function letStackGo(
     const key = await readKey(target, { environment: process.env });
     const permits = await permitsForReading(journal, targets.services, log);
     try {
-      await destroyStack(going, plan, key, process.env, await permits.grant(target));
+      await destroyStack(going, plan, key, identity, process.env, await permits.grant(target));
     } finally {
       await permits.close();
     }
@@ -175,6 +180,25 @@ async function letStackGo(
     return EXIT.clean;
   };
   return await withGoingStack(target, targets, process.env, work, log);
+}
+
+/** Whose tenant the key opens, where rollouts read it in another name. */
+async function otherTenant(
+  target: Target,
+  { project, targets }: Targets,
+  identity: TenantIdentity,
+  named: string | undefined,
+): Promise<SameTenantError | undefined> {
+  const { findSameTargetsIn, SameTenantError } = await import("../rollout/targets/same-tenant.js");
+  const { rememberedIdentities } = await import("../rollout/journal/remembered-identities.js");
+  return await withExistingJournal(named, async (database) => {
+    if (database === undefined) return undefined;
+    const same = await findSameTargetsIn(
+      new Map([[target, identity]]),
+      async (of) => await rememberedIdentities(database, { project }, targets, of),
+    );
+    return same.length === 0 ? undefined : new SameTenantError(same);
+  });
 }
 
 const SHOWN = 20;

@@ -1,4 +1,4 @@
-import type { ReadCache } from "../files/read-settings";
+import { inspectSettings, type ReadCache } from "../files/read-settings";
 import type { TenantFound } from "../gitops/find/find-schema";
 import {
   findTenant,
@@ -8,9 +8,12 @@ import {
   unreadOf,
 } from "../gitops/find/find-tenant";
 import type { Matcher } from "../gitops/find/matcher";
+import type { ExpectedPeople } from "../plan/same-tenant";
 import type { Reach } from "../rollout/asking/target-client";
 import { refuseNotAllowed } from "../rollout/targets/not-allowed";
+import type { ReadMemory } from "../rollout/targets/same-tenant";
 import type { Target } from "../rollout/targets/target";
+import { withoutUndefined } from "../settings/without-undefined";
 import { readEach } from "./read-each";
 
 /** Where a fleet is looked through. */
@@ -21,11 +24,13 @@ export interface FindInFleetOptions {
   readonly concurrency: number;
   /** The day (UTC) by which `expires` is judged. Default: today. */
   readonly today?: string;
+  /** What rollouts read of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
 }
 
 /**
  * Looks through the settings files and the lists of many tenants. Of a list that was read, only what concerns the values is
- * kept; ⌈N/200⌉ requests a list.
+ * kept; ⌈N/200⌉ requests a list. The VIPs are read too where they show whose tenant it is.
  *
  * @throws {NotAllowedError} when the targets ask for what the run does not allow: nothing was asked then.
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
@@ -33,7 +38,7 @@ export interface FindInFleetOptions {
 export async function findInFleet(
   matcher: Matcher,
   targets: readonly Target[],
-  { reach, concurrency, today }: FindInFleetOptions,
+  { reach, concurrency, today, memory }: FindInFleetOptions,
 ): Promise<readonly TenantFound[]> {
   const [first] = targets;
   if (reach !== undefined && first !== undefined) {
@@ -48,12 +53,28 @@ export async function findInFleet(
   };
   if (reach === undefined) for (const target of targets) look(target, undefined);
   else {
+    const remembered = await memory?.("declared");
+    const hasPeople = [...(remembered?.values() ?? [])].some(({ identity }) => identity.people?.length);
+    const peopleOf = ({ name, stack, settings: file }: Target): ExpectedPeople | undefined => {
+      const { settings, draft } = inspectSettings(file, {
+        ownDomains: [],
+        together: false,
+        cache,
+        ...withoutUndefined({ today }),
+      });
+      const { ownDomains = [] } = settings ?? draft ?? {};
+      if (ownDomains.length === 0 && !hasPeople) return undefined;
+      const accepting = { environment: reach.environment, name };
+      return { ownDomains, fingerprint: remembered?.get(stack)?.fingerprint, accepting };
+    };
     await readEach<MatchingRows>(targets, {
       reach,
       concurrency,
       sameKeys: "refused",
       identity: ({ identity }) => identity,
-      read: async (client, _target, { answered }) => await readMatching(client, matcher, answered),
+      ...withoutUndefined({ memory }),
+      read: async (client, target, { answered }) =>
+        await readMatching(client, matcher, answered, peopleOf(target)),
       settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),
     });
   }

@@ -5,7 +5,7 @@ import { planEach } from "../rollout/asking/plan-each";
 import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
 import { readKey } from "../rollout/targets/read-key";
 import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
-import { findSameTargets, SameTenantError } from "../rollout/targets/same-tenant";
+import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../rollout/targets/same-tenant";
 import type { Target } from "../rollout/targets/target";
 import { FailureTally } from "../rollout/targets/tolerance";
 import { eachAtOnce } from "../settings/at-once";
@@ -22,10 +22,12 @@ export interface ReadEachOptions<T> {
    */
   readonly sameKeys?: "refused" | "compared";
   /**
-   * What identifies the tenant in what was read. Tenants of which it is the same are settled with an error, as those with one key:
-   * nobody knows which of the keys is wrong. Default: no tenant is compared.
+   * What identifies the tenant in what was read. A tenant whose key opens another one is settled with an error, as far as the other
+   * readings and the memory show it. Default: no tenant is compared.
    */
   readonly identity?: (read: T) => TenantIdentity;
+  /** What rollouts read of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
   /** Reads one; what it answers is all that is kept of the tenant. */
   readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
   /** Told of each tenant once: what was read of it, or why that could not be. */
@@ -45,7 +47,15 @@ export type Reading<T> =
  */
 export async function readEach<T>(
   targets: readonly Target[],
-  { reach, concurrency, sameKeys, identity, read, settled }: ReadEachOptions<T>,
+  {
+    reach,
+    concurrency,
+    sameKeys,
+    identity,
+    memory = async () => new Map(),
+    read,
+    settled,
+  }: ReadEachOptions<T>,
 ): Promise<void> {
   checkReach(reach.environment, targets);
   const keys = new Map<Target, string>();
@@ -102,11 +112,12 @@ export async function readEach<T>(
   }
   if (identity === undefined) return;
   const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
-  for (const group of findSameTargets(identities)) {
-    const error = new SameTenantError([group]);
-    for (const { target } of group) {
-      reads.delete(target);
-      settled(target, { error });
+  const same = await findSameTargetsIn(identities, memory);
+  // What a tenant's own key opens is told of it before who else opens the tenant.
+  for (const which of ["wrong", "replaced"] as const) {
+    for (const group of same) {
+      const error = new SameTenantError([group]);
+      for (const target of group[which]) if (reads.delete(target)) settled(target, { error });
     }
   }
   for (const [target, one] of reads) settled(target, { read: one });

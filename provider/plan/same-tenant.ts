@@ -92,6 +92,14 @@ export function refuseStrangers(
   );
 }
 
+/** Whose people a tenant should have. */
+export interface ExpectedPeople {
+  readonly ownDomains: readonly string[];
+  /** Of the people that the last rollout saw; absent where none is known. */
+  readonly fingerprint?: string | undefined;
+  readonly accepting?: Accepting;
+}
+
 /**
  * Why a tenant is another than the one that files are of, for who reads and writes nothing there.
  *
@@ -100,11 +108,16 @@ export function refuseStrangers(
  */
 export function otherTenantTold(
   mailboxes: Iterable<string | undefined>,
-  ownDomains: readonly string[],
+  { ownDomains, fingerprint, accepting: { environment, name } = { environment: {} } }: ExpectedPeople,
 ): string | undefined {
   const people = peopleOf(mailboxes, true);
-  if (!areStrangers(people, new OwnDomains(ownDomains))) return undefined;
-  return guard(strangersSign(people), ADD_OWN_DOMAIN).message;
+  if (areStrangers(people, new OwnDomains(ownDomains))) {
+    return guard(strangersSign(people), ADD_OWN_DOMAIN).message;
+  }
+  if (fingerprint === undefined || acceptsEmptyTenant(environment, name)) return undefined;
+  if (strangersAmong([fingerprint], people).length === 0) return undefined;
+  const way = acceptingIt("where its people have other domains now", environment, name);
+  return guard(otherPeopleSign(people), way).message;
 }
 
 /**
@@ -117,17 +130,13 @@ export function assertOwnPeople(
   observed: Observed,
   { ownDomains, hasVips }: { readonly ownDomains: readonly string[]; readonly hasVips: boolean },
   fingerprint: string | undefined,
-  { environment, name }: Accepting,
+  accepting: Accepting,
 ): void {
-  const people = peopleSeen(observed, []);
-  if (areStrangers(people, new OwnDomains(ownDomains))) {
-    throw new OtherTenantError(guard(strangersSign(people), ADD_OWN_DOMAIN).message);
-  }
+  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
   // Declared VIPs that are there belong to no other tenant.
-  if (hasVips || fingerprint === undefined || acceptsEmptyTenant(environment, name)) return;
-  if (strangersAmong([fingerprint], people).length === 0) return;
-  const way = acceptingIt("where its people have other domains now", environment, name);
-  throw new OtherTenantError(guard(otherPeopleSign(people), way).message);
+  const known = hasVips ? undefined : fingerprint;
+  const other = otherTenantTold(mailboxes, { ownDomains, fingerprint: known, accepting });
+  if (other !== undefined) throw new OtherTenantError(other);
 }
 
 /** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */

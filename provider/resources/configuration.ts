@@ -19,6 +19,9 @@ export function isDefaultProvider(name: string): boolean {
 /** Tells the configuration of an explicit provider instance, over which the environment does not win: its name, which may be empty. */
 export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 
+/** The environment's variable by which a rollout says where a tenant's key comes from. */
+export const KEY_SOURCE = "EMAIL_SECURITY_KEY_SOURCE";
+
 type Setting = keyof typeof SETTINGS;
 
 /**
@@ -89,7 +92,8 @@ export function instanceName(config: ConfigSource): string | undefined {
 
 /** Where the key comes from, as a person calls it. */
 export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
-  return nameOf("apiKey", config, environment);
+  const named = instanceName(config) === undefined ? environment[KEY_SOURCE] : undefined;
+  return named ?? nameOf("apiKey", config, environment);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { OwnDomains } from "../settings/own-domains";
+import { isStillTenant, peopleAlone, type TenantIdentity } from "../settings/tenant-identity";
 import {
   ADD_OWN_DOMAIN,
   acceptingIt,
@@ -22,6 +23,9 @@ import type { Confirming, Declaration, DeclaredThing, TenantList } from "./lifec
 
 /** The environment's variable that tells the fingerprint of the tenant's people that a rollout was planned with. */
 export const PLANNED_FINGERPRINT = "EMAIL_SECURITY_TENANT_FINGERPRINT";
+
+/** The environment's variable that holds what identified the tenant when a rollout was planned, as JSON. */
+export const PLANNED_IDENTITY = "EMAIL_SECURITY_TENANT_IDENTITY";
 
 /** What the guard asks of the process that it is in. */
 export interface SameTenantOptions {
@@ -58,6 +62,7 @@ export class SameTenant {
   readonly #fingerprints = new Map<string, string>();
   readonly #ownDomains = new Set<string>();
   #isThere = false;
+  #isAsPlanned = false;
   #settled: Promise<void> | undefined;
   #people: Promise<People | undefined> | undefined;
   #seen: People | undefined;
@@ -115,6 +120,7 @@ export class SameTenant {
     if (strange !== undefined && !(strange.isByState && (await this.#areVipsThere(tenant)))) {
       this.#refuse(strange, tenant);
     }
+    await this.#confirmByPlan(list, tenant);
     await this.#confirmByState(list, tenant, removes);
   }
 
@@ -186,6 +192,19 @@ export class SameTenant {
   async #areVipsThere(tenant: Tenant): Promise<boolean> {
     await this.#untilSettled();
     return await tenant.holdsAny("vips", thingsIn(this.#expected.vips.values()));
+  }
+
+  /** Compares what is there with what a rollout read when it was planned. Entries are read for that only where the VIPs don't show it. */
+  async #confirmByPlan(list: TenantList, tenant: Tenant): Promise<void> {
+    const text = this.#options.environment[PLANNED_IDENTITY];
+    if (text === undefined || this.#isAsPlanned) return;
+    const planned = JSON.parse(text) as TenantIdentity;
+    this.#isAsPlanned =
+      (list === "vips" && isStillTenant(await tenant.identity(list), peopleAlone(planned))) ||
+      isStillTenant(await tenant.identity("entries"), planned);
+    if (this.#isAsPlanned) return;
+    const sign = "it doesn't hold the entries or VIPs that were there when this rollout was planned";
+    this.#refuse({ sign, way: "Where it is the right one, plan the rollout again." }, tenant);
   }
 
   async #confirmByState(list: TenantList, tenant: Tenant, removes: boolean): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { LIST_MODES, type ListMode, prunes } from "../settings/list-mode";
-import { isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
+import { isNothing, isSameTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { quote } from "../settings/text";
 import { Announcements } from "./announcements";
 import { type DeclarationsOptions, hash, SharedLines } from "./declarations";
@@ -115,7 +115,8 @@ export class TenantClaims {
   /** Publishes what this process declares and has not published yet, with the tenant that it reaches. */
   async #claim(list: TenantList, tenant: ClaimedTenant): Promise<TenantIdentity | undefined> {
     const before = this.#written.get(list);
-    const identity = isTelling(before?.identity) ? before?.identity : await tenant.identity(list);
+    const known = before?.identity;
+    const identity = known === undefined || isNothing(known) ? await tenant.identity(list) : known;
     const told = before?.declarations ?? new Set();
     const fresh = [...this.#declared[list].values()].filter((one) => !told.has(one));
     if (fresh.length > 0 || identity !== before?.identity) {
@@ -230,11 +231,6 @@ function parseLine(text: string): readonly Line[] {
     // Cut off, or of another release.
     return [];
   }
-}
-
-/** Whether anything was read that identifies a tenant. */
-function isTelling(identity: TenantIdentity | undefined): boolean {
-  return identity !== undefined && identity.entries + (identity.people?.length ?? 0) > 0;
 }
 
 function isSame(here: TenantIdentity | undefined, there: TenantIdentity | undefined): boolean {

@@ -88,8 +88,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_NOT_LISTED: { act: "Wait a minute: the list may lag" },
   ERR_VIP_ALIAS: { act: "Declare the mailbox that the message names in place of its alias", isAnew: true },
   ERR_OTHER_TENANT: {
-    act: "Check that the key and `baseUrl` are those of this tenant, and its stack too",
-    isAnew: true,
+    act: "Put the tenant's own key where the targets file says that it is, and check `baseUrl` and `stack` too",
   },
   ERR_SAME_TENANT: {
     act: "Give each tenant its own key; then look at what the tenant holds, as two files were brought to it",

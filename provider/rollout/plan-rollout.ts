@@ -35,7 +35,7 @@ import { projectFolder, type StateBackend } from "./state-backend";
 import { eachTakenStack } from "./taken-stacks";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
-import { findSameTargets, type RememberedIdentities, SameTenantError } from "./targets/same-tenant";
+import { findSameTargetsIn, type ReadMemory, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
@@ -58,8 +58,8 @@ export interface PlanRolloutOptions {
   readonly files?: PackedFiles;
   /** How each tenant is planned. Default: by its settings file. */
   readonly planTenant?: PlanTenant;
-  /** Reads what earlier rollouts know of the tenants of the targets file. Default: nothing. */
-  readonly remembered?: () => Promise<RememberedIdentities>;
+  /** Reads what rollouts know of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
   /** The stacks of all tenants of the targets file: another one may be that of a renamed tenant. Default: none is looked for. */
   readonly declaredStacks?: ReadonlySet<string>;
   /** Ends the planning: what was planned is forgotten. */
@@ -101,8 +101,8 @@ const BATCH = 20;
  *
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  * @throws {SameKeyError} when two have the same key.
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service, or a key opens the tenant that an
- * earlier rollout knows by another name.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service; (`ERR_OTHER_TENANT`) when a key
+ * opens the tenant that a rollout read in another name.
  * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
  */
@@ -227,8 +227,9 @@ export async function planRollout(
       guards.push({ tenant: target.name, guard });
       isTold.add(target.name);
     });
-    const sameTenants = findSameTargets(identities, await options.remembered?.()).filter((group) =>
-      group.every(({ target }) => !isTold.has(target.name)),
+    const { memory = async () => new Map() } = options;
+    const sameTenants = (await findSameTargetsIn(identities, memory)).filter(({ read, known }) =>
+      [...read, ...known].every(({ name }) => !isTold.has(name)),
     );
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
     await write(unwritten);

@@ -59,7 +59,7 @@ import { compareTargets, type TargetComparison } from "./targets/compare-targets
 import { compareWaves } from "./targets/compare-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
-import type { RememberedIdentities } from "./targets/same-tenant";
+import type { ReadMemory } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
@@ -223,9 +223,9 @@ export class Rollouts {
       ...(task === undefined ? {} : { task }),
     };
     const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
-    const remembered = this.#remembered(file, project, targets.targets);
+    const memory = this.#memory(file, project, targets.targets);
     const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
-    const known = { remembered, declaredStacks };
+    const known = { memory, declaredStacks };
     const planned = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
     return { ...planned, findings: [...targets.findings, ...findings] };
   }
@@ -251,7 +251,7 @@ export class Rollouts {
       files,
       to: rollsBackTo,
       skipped,
-      keyVariables,
+      declared,
       notes,
     } = await rollbackOf(this.journal, record, to, request, this.commands);
     for (const note of notes) this.#told.log(note);
@@ -269,13 +269,18 @@ export class Rollouts {
       {
         ...rest,
         waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
-        keyVariables,
+        keyVariables: keyVariablesOf(declared),
         rollsBack: id,
         rollsBackTo,
         ...withoutUndefined({ skipped }),
       },
       targets,
-      { ...request, planTenant, ...withoutUndefined({ files }) },
+      {
+        ...request,
+        planTenant,
+        memory: this.#memory(record.spec.source, record.spec.project, declared),
+        ...withoutUndefined({ files }),
+      },
     );
   }
 
@@ -521,11 +526,11 @@ export class Rollouts {
     return await withoutSkipped(database, whose, targets, selection, { commands: this.commands, source });
   }
 
-  /** Reads what the journal knows of all tenants of the targets file. */
-  #remembered(source: string, project: string, all: readonly Target[]): () => Promise<RememberedIdentities> {
-    return async () => {
+  /** Reads what the journal knows of tenants. @param all those of the targets file. */
+  #memory(source: string, project: string, all: readonly Target[]): ReadMemory {
+    return async (of) => {
       const { fingerprint: backend } = stateBackend(this.#options.environment, projectFolder(source));
-      return await rememberedIdentities(this.journal.database, { project, backend }, all);
+      return await rememberedIdentities(this.journal.database, { project, backend }, all, of);
     };
   }
 
@@ -536,7 +541,7 @@ export class Rollouts {
       PlanRequest,
       "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
     > &
-      Pick<PlanRolloutOptions, "files" | "planTenant" | "remembered" | "declaredStacks">,
+      Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
     refuseNotAllowed(spec.source, targets, spec.waves, environment);
@@ -552,7 +557,7 @@ export class Rollouts {
     hurriedBy(this.journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
-      const { files, planTenant, remembered, declaredStacks } = request;
+      const { files, planTenant, memory, declaredStacks } = request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
         commands: this.commands,
@@ -561,7 +566,7 @@ export class Rollouts {
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
         ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
-        ...withoutUndefined({ files, planTenant, remembered, declaredStacks }),
+        ...withoutUndefined({ files, planTenant, memory, declaredStacks }),
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };

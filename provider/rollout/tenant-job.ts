@@ -6,7 +6,7 @@ import { identityOfObserved } from "../plan/observed";
 import { readyPulumi } from "../plan/pulumi";
 import { parsePlan } from "../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
-import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
+import { PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { excerpt, quote } from "../settings/text";
@@ -23,6 +23,7 @@ import type { Journal } from "./journal/journal";
 import type { ClaimedTenant, RolloutSpec, TenantSummary } from "./journal/rollout-record";
 import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
+import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned, readTenant } from "./plan-target";
 import { leftOutText } from "./report/told-rollout";
@@ -37,7 +38,6 @@ import {
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import type { StackMarker } from "./stack-marker";
 import { readKey } from "./targets/read-key";
-import { findSameTargets, SameTenantError } from "./targets/same-tenant";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
@@ -139,6 +139,7 @@ async function apply(
         NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key, environment),
         ...sameTenantAs(summary),
+        ...expectedTenant(target, summary.identity),
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
@@ -149,25 +150,39 @@ async function apply(
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
     const reach = { environment, permits, signal };
-    if (wasEmpty(summary)) {
-      // Another key of this tenant may have been used since the planning.
-      const { observed } = await readTenant(target, key, reach);
-      const identity = identityOfObserved(target.baseUrl, observed);
-      await assertNoOtherTenant(claimed, identity, options.journal, "It was not written to.");
-    }
+    const readNow = async (): Promise<TenantIdentity> =>
+      identityOfObserved(target.baseUrl, (await readTenant(target, key, reach)).observed);
+    // Another key of this tenant may have been used since the planning.
+    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal);
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
-    const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
-      pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
-    );
-    const result = await whenUnlocked(claimed, stack, signal, options, up);
+    const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
+      const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
+        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayBePending }, signal),
+      );
+      return await whenUnlocked(claimed, stack, signal, options, up);
+    };
+    let result = await upAs(request.environment);
+    const code = result.ok ? undefined : codeIn(new Error(result.message));
+    if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
+      const now = await readNow().catch(() => undefined);
+      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal);
+      const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
+      if (code === "ERR_OTHER_TENANT" && planned !== undefined && now !== undefined) {
+        await noted(
+          options.journal,
+          claimed,
+          "It doesn't hold what it held when it was planned. It is no tenant that rollouts know by another name: tried again.",
+        );
+        result = await upAs(environment);
+      }
+    }
     if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
     const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
     // A tenant that was planned empty is identified by what it holds now.
     if (identity !== undefined) {
       try {
         await options.journal.identify(claimed, identity);
-        if (wasEmpty(summary))
-          await assertNoOtherTenant(claimed, identity, options.journal, "It was written to.");
+        if (wasEmpty(summary)) await assertNoOtherKey(claimed, identity, options.journal);
       } catch (error) {
         // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
         if (!isOfStorage(error)) throw error;
@@ -177,28 +192,6 @@ async function apply(
   } finally {
     grant.revoke();
   }
-}
-
-/** Whether nothing identified a tenant when it was planned, so that it could be compared with no other one. */
-function wasEmpty({ identity }: TenantSummary): boolean {
-  return identity !== undefined && identity.entries + (identity.people?.length ?? 0) === 0;
-}
-
-/**
- * Keeps two keys of one tenant that was empty when it was planned from ending a rollout as if there were two tenants.
- *
- * @throws {SameTenantError} (`ERR_SAME_TENANT`)
- */
-async function assertNoOtherTenant(
-  claimed: ClaimedTenant,
-  identity: TenantIdentity,
-  journal: Journal,
-  outcome: string,
-): Promise<void> {
-  const read = new Map([[claimed.target, identity]]);
-  const same = findSameTargets(read, await journal.identitiesLike(claimed, identity));
-  if (same.length > 0)
-    throw new SameTenantError(same, `The tenant was empty when it was planned. ${outcome}`);
 }
 
 /** What the stack's state says of its last rollout from now on. */

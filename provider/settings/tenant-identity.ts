@@ -126,6 +126,16 @@ export function findSameTenants<T>(
   ) as unknown as readonly (readonly [T, T, ...T[]])[];
 }
 
+/** Whether nothing was read that identifies a tenant. */
+export function isNothing({ entries, people = [] }: TenantIdentity): boolean {
+  return entries + people.length === 0;
+}
+
+/** Of what identifies a tenant, its people alone. */
+export function peopleAlone({ address, people = [] }: TenantIdentity): TenantIdentity {
+  return { address, entries: 0, unique: [], counted: [], numbers: [], dates: 0, people };
+}
+
 /** Whether two readings are of one tenant, as far as these two alone tell. */
 export function isSameTenant(one: TenantIdentity, other: TenantIdentity): boolean {
   return findSameTenants(new Map([one, other].entries())).length > 0;
@@ -150,21 +160,41 @@ function* candidates<T>(readings: readonly (readonly [T, TenantIdentity])[]): It
   }
 }
 
+/**
+ * Whether a reading looks like the one that was made of the same tenant before. It may be of a tenant that holds equal rows, which is no
+ * reason to think so.
+ */
+export function isStillTenant(now: TenantIdentity, before: TenantIdentity): boolean {
+  return compare(now, before) !== "different";
+}
+
+/** Whether a reading has nothing of what was read of the tenant before, and something of what was read of another one. */
+export function isReplacedBy(now: TenantIdentity, before: TenantIdentity, other: TenantIdentity): boolean {
+  if (now.address !== other.address || sharedPeople(now, other) === "none") return false;
+  return countAllShared(now, before) === 0 && countAllShared(now, other) > 0;
+}
+
 function isSame<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
   const [one, other] = [readings.get(first), readings.get(second)];
-  if (one === undefined || other === undefined || one.address !== other.address) return false;
+  if (one === undefined || other === undefined) return false;
+  const comparison = compare(one, other);
+  // Tenants that a script filled in one second may hold equal rows, where each tenant's ids begin at 1.
+  return comparison === "same" || (comparison === "equal" && areNumberedTogether(readings, first, second));
+}
+
+/** How two readings compare by themselves; `equal`: their rows are the same, which may be a coincidence. */
+function compare(one: TenantIdentity, other: TenantIdentity): "same" | "equal" | "different" {
+  if (one.address !== other.address) return "different";
   const people = sharedPeople(one, other);
   // A mailbox is of one tenant.
-  if (people === "none") return false;
+  if (people === "none") return "different";
   const least = Math.min(one.unique.length, other.unique.length);
-  if (least > 0 && countShared(one.unique, other.unique) >= least / 2) return true;
-  if (one.entries === 0 && other.entries === 0) return people === "some";
+  if (least > 0 && countShared(one.unique, other.unique) >= least / 2) return "same";
+  if (one.entries === 0 && other.entries === 0) return people === "some" ? "same" : "different";
   const most = Math.max(one.counted.length, other.counted.length);
   const shared = countShared(one.counted, other.counted);
-  if (shared === 0 || shared < most * NEARLY_ALL || people === "unequal") return false;
-  if (people === "some" || Math.min(one.dates, other.dates) >= ENOUGH_DATES) return true;
-  // Tenants that a script filled in one second may hold equal rows, where each tenant's ids begin at 1.
-  return areNumberedTogether(readings, first, second);
+  if (shared === 0 || shared < most * NEARLY_ALL || people === "unequal") return "different";
+  return people === "some" || Math.min(one.dates, other.dates) >= ENOUGH_DATES ? "same" : "equal";
 }
 
 /** Whether the service numbers the entries of all its tenants together: a third one has none of these ids. */
@@ -186,6 +216,14 @@ function sharedPeople(
   if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
   if (one.length === 0 || other.length === 0) return "unequal";
   return countShared(one, other) === 0 ? "none" : "some";
+}
+
+function countAllShared(one: TenantIdentity, other: TenantIdentity): number {
+  return (
+    countShared(one.unique, other.unique) +
+    countShared(one.counted, other.counted) +
+    countShared(one.people ?? [], other.people ?? [])
+  );
 }
 
 function countShared(one: readonly string[], other: readonly string[]): number {

@@ -141,7 +141,7 @@ const parts = {
     aCase: "a story of ten rounds of a fleet's tenants, in two clones",
     cases: 200,
     shard: 5,
-    tests: 1,
+    tests: 2,
   },
   "plan-processes": {
     project: "integration",

@@ -6,12 +6,15 @@ import type { FleetStatus } from "../../provider/fleet/status/status-schema";
 import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
 import { type CommandLine, type CommandRun, commandLine } from "./command-line";
 import { Fleet } from "./fleet";
+import { clickedEntry } from "./scenario-tenant";
 import { clockBehind } from "./two-clones";
 import { chiefOf } from "./two-tenants";
 
 /** What `tenants.yaml` says of a tenant: the tenant of the service whose key it has, and what its own settings file allows. */
 export interface NamedTenant {
   readonly service: string;
+  /** Whether it has the second key of that tenant. Default: false. */
+  readonly isSecondKey?: boolean;
   readonly allow: string;
 }
 
@@ -65,9 +68,19 @@ export class CompanyFleet implements AsyncDisposable {
     this.#clones = clones;
   }
 
-  static async start(): Promise<CompanyFleet> {
-    const scenario = (name: string) => ({ employees: [chiefOf(`${name}.example`)] });
-    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario });
+  /** @param hasPeople whether the tenants have VIPs. Without them, the clones share a journal, which alone knows a tenant again. */
+  static async start(hasPeople = true): Promise<CompanyFleet> {
+    const scenario = (name: string) =>
+      hasPeople
+        ? { employees: [chiefOf(`${name}.example`)] }
+        : { entries: [clickedEntry("deny", `own-${name}.example`)] };
+    const variables = SERVICES.flatMap((name) => [keyOf(name), keyOf(name, true)]);
+    const environment = {
+      EMAIL_SECURITY_KEY_VARIABLES: variables.join(","),
+      ...Object.fromEntries(SERVICES.map((name) => [keyOf(name, true), `sandbox-${name}-console`])),
+    };
+    const fleet = await Fleet.start({ tenants: SERVICES.length, scenario, environment });
+    if (!hasPeople) fleet.environment["EMAIL_SECURITY_DATABASE"] = join(fleet.folder, "journal.db");
     const clones = await Promise.all(
       [".one", ".two"].map(async (name): Promise<Clone> => {
         const folder = join(fleet.folder, name);
@@ -81,7 +94,9 @@ export class CompanyFleet implements AsyncDisposable {
         };
       }),
     );
-    return new CompanyFleet(fleet, clones);
+    const company = new CompanyFleet(fleet, clones);
+    company.#noteLeft();
+    return company;
   }
 
   /** What happened so far. */
@@ -95,7 +110,9 @@ export class CompanyFleet implements AsyncDisposable {
 
   /** Edits the files of a clone by hand; of both, where the other one pulls. */
   async edit(at: number, tenants: NamedTenants, isPulled: boolean): Promise<void> {
-    const named = [...tenants].map(([name, { service, allow }]) => `${name}: ${service}, ${allow}`);
+    const named = [...tenants].map(
+      ([name, { service, isSecondKey, allow }]) => `${name}: ${keyOf(service, isSecondKey)}, ${allow}`,
+    );
     this.#told.push(`clone ${at}${isPulled ? " and the other" : ""}: tenants.yaml names ${named.join("; ")}`);
     for (const clone of isPulled ? this.#clones : [this.#clone(at)]) await this.#write(clone, tenants);
     this.#noteLeft();
@@ -129,9 +146,12 @@ export class CompanyFleet implements AsyncDisposable {
     this.#told.push(
       `clone ${at}: email-security ${args.join(" ")}\n${indented(run.output)}\n  exit code ${run.code}`,
     );
-    for (const { method, tenant } of this.#fleet.sandbox.requests) {
+    for (const { method, tenant, keyLabel } of this.#fleet.sandbox.requests) {
       if (method === "GET" || tenant === undefined) continue;
-      const names = [...clone.tenants].flatMap(([name, { service }]) => (service === tenant ? [name] : []));
+      const isSecond = keyLabel === "console";
+      const names = [...clone.tenants].flatMap(([name, { service, isSecondKey = false }]) =>
+        service === tenant && isSecondKey === isSecond ? [name] : [],
+      );
       if (names.length === 0) this.#fail(`${tenant} was written to, which the file does not name`);
       const [name = "", second] = names;
       const first = second === undefined ? (this.#first.get(name) ?? tenant) : tenant;
@@ -191,7 +211,8 @@ export class CompanyFleet implements AsyncDisposable {
   async #write(clone: Clone, tenants: NamedTenants): Promise<void> {
     clone.tenants = tenants;
     const lines = [...tenants].map(
-      ([name, { service }]) => `  ${name}: { key: { environment: ${service.toUpperCase()}_KEY } }\n`,
+      ([name, { service, isSecondKey }]) =>
+        `  ${name}: { key: { environment: ${keyOf(service, isSecondKey)} } }\n`,
     );
     const defaults = `defaults:\n  baseUrl: ${this.#fleet.sandbox.url}\n  settings: settings/{name}.yaml\n`;
     await writeFile(
@@ -211,7 +232,12 @@ export class CompanyFleet implements AsyncDisposable {
     const named = Object.entries(file.tenants).map(async ([name, { key, settings }]) => {
       const path = join(clone.folder, settings ?? `settings/${name}.yaml`);
       const { allow } = parse(await readFile(path, "utf8")) as { readonly allow: readonly [string] };
-      return [name, { service: key.environment.slice(0, 2).toLowerCase(), allow: allow[0] }] as const;
+      const { environment } = key;
+      const isSecondKey = environment.endsWith("_SECOND_KEY");
+      return [
+        name,
+        { service: environment.slice(0, 2).toLowerCase(), isSecondKey, allow: allow[0] },
+      ] as const;
     });
     clone.tenants = new Map(await Promise.all(named));
     this.#noteLeft();
@@ -231,6 +257,11 @@ export class CompanyFleet implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#fleet[Symbol.asyncDispose]();
   }
+}
+
+/** The variable that holds a key of a tenant of the service. */
+function keyOf(service: string, isSecond = false): string {
+  return `${service.toUpperCase()}${isSecond ? "_SECOND" : ""}_KEY`;
 }
 
 function declaredOf({ allow }: NamedTenant): string[] {

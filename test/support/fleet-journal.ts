@@ -1,6 +1,6 @@
 import type { Database } from "../../provider/rollout/journal/database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
+import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import { targetOf } from "./journal-story";
 
 /** A journal into which rollouts are written that nobody ran. */
@@ -9,20 +9,30 @@ export interface FleetJournal extends AsyncDisposable {
    * Begins a rollout with one wave, a day after the one before it. Answers its id.
    *
    * @param files by their paths; each tenant's is `settings/NAME.yaml`.
+   * @param read what the planning read of tenants, by their names. Default: nothing.
    */
   rollout(
     files: ReadonlyMap<string, Uint8Array>,
     tenants: Readonly<Record<string, "unchanged" | "pending">>,
     project?: string,
+    read?: ReadonlyMap<string, Pick<TenantSummary, "identity" | "fingerprint">>,
   ): Promise<string>;
 }
+
+const SUMMARY: TenantSummary = {
+  planned: { added: 0, changed: 0, removed: 0 },
+  changes: [],
+  alarms: { danger: 0, warning: 0 },
+  resource: "settings",
+  isStackThere: true,
+};
 
 /** @param backend the fingerprint of the state backend. */
 export async function fleetJournal(database: Database, backend: string): Promise<FleetJournal> {
   let now = Date.UTC(2026, 10, 9, 9);
   const journal = await Journal.open(database, () => now);
   return {
-    rollout: async (bundle, tenants, project = "p") => {
+    rollout: async (bundle, tenants, project = "p", read = new Map()) => {
       now += 24 * 60 * 60 * 1_000;
       const names = Object.keys(tenants);
       const wave = { name: "all", tenants: names, maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false };
@@ -41,7 +51,10 @@ export async function fleetJournal(database: Database, backend: string): Promise
       const id = await journal.create(spec, targets);
       await journal.planned(
         id,
-        names.map((name) => ({ name, state: tenants[name] ?? "pending", digest: "" })),
+        names.map((name) => ({
+          ...{ name, state: tenants[name] ?? "pending", digest: "" },
+          ...(read.has(name) ? { summary: { ...SUMMARY, ...read.get(name) } } : {}),
+        })),
       );
       await journal.planningDone(id, "r2-reviewed", { bundle, folder: "." });
       await journal.start(id, { retry: false });

@@ -45,7 +45,7 @@ export const TENANT_ERRORS = {
     example:
       'The key reaches another tenant than it is meant for, as it seems: its own people have mailboxes of "acme.example", and none of the own domains that are configured (ownDomains). No file was written. Check whose key it is. Where it is the right one, add its domain to ownDomains.',
     causes: [
-      "the key of another tenant is in the environment",
+      "the key of another tenant is in the environment, as where the keys of two tenants were swapped",
       "the stack is not the one that was meant",
       "the tenant was emptied on purpose, or its people have other domains now",
       "a tenant that is taken in stands in `tenants.yaml` already, under another name",
@@ -61,10 +61,8 @@ export const TENANT_ERRORS = {
   ERR_SAME_TENANT: {
     means:
       "Different keys open the same tenant of the service, so that what one tenant or `Provider` declares, another would remove. Nothing was changed.",
-    example: [
-      "Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. Nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`):",
-      '  "acme" (tenants.yaml:7), "globex" (tenants.yaml:8)',
-    ].join("\n"),
+    example:
+      'Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. Nothing was changed. Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (`email-security tenant remove NAME`): "acme" (tenants.yaml:7; key from the environment variable ACME_KEY), "globex" (tenants.yaml:8; key from the environment variable GLOBEX_KEY)',
     causes: [
       "two companies merged, and their keys open one tenant now",
       "a second key that is left over from a rotation was stored for another tenant",

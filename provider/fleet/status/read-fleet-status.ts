@@ -11,7 +11,7 @@ import type { Reached, StackReach } from "../../rollout/journal/reached";
 import type { FormerStack } from "../../rollout/renamed-tenant";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
 import { SameKeyError } from "../../rollout/targets/same-key";
-import { SameTenantError } from "../../rollout/targets/same-tenant";
+import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
 import type { Target } from "../../rollout/targets/target";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { TenantIdentity } from "../../settings/tenant-identity";
@@ -51,6 +51,8 @@ export interface FleetStatusOptions {
   readonly reach: Reach;
   /** What the rollouts' journal says; undefined where there is none. */
   readonly reached: Reached | undefined;
+  /** What rollouts read of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
   /** Default: no state can be read. */
   readonly states?: StackStates;
   /** The stacks of all tenants of the targets file. Default: those that are read. */
@@ -98,7 +100,7 @@ export async function readFleetStatus(
   options: FleetStatusOptions,
 ): Promise<FleetStatus> {
   const { file, project, reach, reached, states, concurrency, today, until, watch } = options;
-  const { now = () => new Date() } = options;
+  const { now = () => new Date(), memory } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
   const cache: ReadCache = new Map();
@@ -124,6 +126,7 @@ export async function readFleetStatus(
     concurrency,
     sameKeys: "compared",
     identity: ({ identity }) => identity,
+    ...withoutUndefined({ memory }),
     read: async (client, target, { answered }) => {
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);

@@ -2,7 +2,7 @@ import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../cl
 import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache, type ReadResult } from "../../files/read-settings";
 import type { KnownLists } from "../../plan/desired";
-import { otherTenantTold } from "../../plan/same-tenant";
+import { type ExpectedPeople, otherTenantTold } from "../../plan/same-tenant";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
@@ -43,15 +43,15 @@ type ReadingOf<Name extends string, T> =
  * Reads both lists of a tenant, and its VIPs where a mailbox may be meant, ⌈N/200⌉ requests each, and keeps what concerns the values.
  *
  * @param answered told as soon as the service has answered anything.
- * @param ownDomains those that its files say it has; with them the VIPs are read in any case, and tell whose tenant it is.
+ * @param expected with it the VIPs are read in any case, and tell whose tenant it is.
  * @throws {ServiceError} when one of them can't be read.
- * @throws {OtherTenantError} when the VIPs have mailboxes of none of the own domains.
+ * @throws {OtherTenantError} when the VIPs are other people.
  */
 export async function readMatching(
   client: SettingsClient,
   matcher: Matcher,
   answered: () => void = () => {},
-  ownDomains: readonly string[] = [],
+  expected?: ExpectedPeople,
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
     let pages = 0;
@@ -74,12 +74,13 @@ export async function readMatching(
     identity.person(row.email);
     return isMatchingVip(matcher, row);
   };
+  if (expected !== undefined) identity.readsPeople();
   const vips =
-    matcher.meansMailboxes || ownDomains.length > 0
+    matcher.meansMailboxes || expected !== undefined
       ? client.vipEmployees.readAll({ onPage: onPage(), keep })
       : [];
   const [rows, people] = await Promise.all([Promise.all(entries), vips]);
-  const other = ownDomains.length === 0 ? undefined : otherTenantTold(mailboxes, ownDomains);
+  const other = expected && otherTenantTold(mailboxes, expected);
   if (other !== undefined) throw new OtherTenantError(other);
   return { entries: rows.flat(), vips: people, identity: identity.identity(client.baseUrl) };
 }

@@ -34,7 +34,7 @@ export async function tenantTold(
     return { of: new Map(), missing: [`Did not look at the tenant: ${firstLine(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
-  const other = otherTenantTold(mailboxes, ownDomains);
+  const other = otherTenantTold(mailboxes, { ownDomains });
   if (other !== undefined) return { of: new Map(), missing: [`Nothing is told of the tenant. ${other}`] };
   const base = await gatherEvidence({ client, days: DAYS, vips: observed.vips.keys() });
   const window = `in the last ${DAYS} days`;

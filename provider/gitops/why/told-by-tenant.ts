@@ -40,7 +40,7 @@ export async function toldByTenant(
     return { above: [], missing: [`The tenant could not be asked: ${withCode(error)}`] };
   }
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
-  const other = otherTenantTold(mailboxes, ownDomains);
+  const other = otherTenantTold(mailboxes, { ownDomains });
   if (other !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${other}`] };
   const declared = new Set(
     files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),

@@ -2,7 +2,6 @@ import type { TenantIdentity } from "../../settings/tenant-identity";
 import type { Job, Lane } from "../lanes/lane";
 import type { RolloutHappening } from "../report/rollout-event";
 import type { TenantError } from "../report/rollout-report";
-import type { RememberedIdentities } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import type { Database, Queryable } from "./database";
 import { JournalReader, recordOf } from "./journal-reader";
@@ -169,7 +168,10 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
-  async identitiesLike({ job }: ClaimedTenant, identity: TenantIdentity): Promise<RememberedIdentities> {
+  async identitiesLike(
+    { job }: ClaimedTenant,
+    identity: TenantIdentity,
+  ): Promise<ReadonlyMap<Target, TenantIdentity>> {
     const hashes = [...identity.unique, ...identity.counted, ...(identity.people ?? [])];
     if (hashes.length === 0) return new Map();
     const isLike = hashes.map((_, index) => `summary LIKE $${index + 3}`).join(" OR ");
@@ -181,7 +183,7 @@ export abstract class JobJournal extends JournalReader {
       rows.flatMap((row) => {
         const other = parsed<TenantSummary>(row["summary"]).identity;
         if (other === undefined) return [];
-        return [[parsed<Target>(row["target"]), { identity: other, rollout: job.rollout }] as const];
+        return [[parsed<Target>(row["target"]), other] as const];
       }),
     );
   }

@@ -39,7 +39,7 @@ export interface StackReach {
 }
 
 /** A rollout that left a stack as it declared. */
-export interface ReachedBy {
+export interface ReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
@@ -50,20 +50,28 @@ export interface ReachedBy {
   readonly today: string;
   /** The tenant's settings file, relative to the working folder of the rollout's files. */
   readonly settings: string;
+}
+
+/** What a rollout read of a tenant. */
+interface ReadTenant {
+  /** What the targets file called it then. */
+  readonly name: string;
   /** A salted fingerprint of the domains of the tenant's people, as its planning saw them. */
   readonly fingerprint?: string;
-  /** What identified the tenant of the service when it was planned. */
+  /** What identified the tenant of the service when it was planned, or by what was written since. */
   readonly identity?: TenantIdentity;
 }
 
 /** A rollout that has not brought a stack to what it declares. */
-export interface NotReachedBy {
+export interface NotReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
   /** What became of the tenant in it. */
   readonly state: TenantState;
   readonly rolloutState: RolloutState;
+  /** Whether it was tried to change the tenant. */
+  readonly isBegun: boolean;
 }
 
 /** In so many of the newest rollouts each stack that is asked about is mostly found: a journal of years is not read for it. */
@@ -111,13 +119,13 @@ export async function reachedIn(
         rollout,
         order: orderOf(record ?? { id: rollout, seq: undefined, startedAtMs: undefined }),
         wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
+        ...readIn(row),
         record,
       };
     };
     let reached: ReachedBy | undefined;
     if (last !== undefined) {
       const { record, ...named } = about(last);
-      const summary = last["summary"] == null ? undefined : parsed<TenantSummary>(last["summary"]);
       reached = {
         ...named,
         state: String(last["state"]) as ReachedBy["state"],
@@ -125,7 +133,6 @@ export async function reachedIn(
         atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
         today: record?.spec.today ?? "",
         settings: parsed<Target>(last["target"]).settings,
-        ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
       };
     }
     let notReached: NotReachedBy | undefined;
@@ -135,6 +142,7 @@ export async function reachedIn(
         ...named,
         state: String(next["state"]) as TenantState,
         rolloutState: record?.state ?? "stopped",
+        isBegun: Number(next["attempt"]) > 0,
       };
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
@@ -165,14 +173,27 @@ async function waitingFor(
 ): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
   const { id, spec, state: rolloutState } = record;
   const rows = await database.query(
-    "SELECT stack, wave, state FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
+    "SELECT stack, wave, state, attempt, target, summary FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
     [id],
   );
   return rows.map((row) => {
     const wave = spec.waves[Number(row["wave"])]?.name ?? "";
     const state = String(row["state"]) as TenantState;
-    return [String(row["stack"]), { rollout: id, order: orderOf(record), wave, state, rolloutState }];
+    const isBegun = Number(row["attempt"]) > 0;
+    const order = orderOf(record);
+    return [
+      String(row["stack"]),
+      { rollout: id, order, wave, state, rolloutState, isBegun, ...readIn(row) },
+    ] as const;
   });
+}
+
+function readIn(row: Row): ReadTenant {
+  const summary = row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]);
+  return {
+    name: parsed<Target>(row["target"]).name,
+    ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
+  };
 }
 
 function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
@@ -189,8 +210,8 @@ async function rowsIn(
   const sequence = await sequenceIn(database, "r");
   const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
   return await database.query(
-    `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
-       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
+    `SELECT stack, rollout, wave, state, attempt, settled, target, summary, finished_at, started_at FROM (
+       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.attempt AS attempt, t.target AS target,
          t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
          CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
          ROW_NUMBER() OVER (

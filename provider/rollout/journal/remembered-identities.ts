@@ -1,26 +1,47 @@
-import type { RememberedIdentities } from "../targets/same-tenant";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { RememberedTenants } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
+import { isOpenState } from "../wave";
 import type { Database } from "./database";
-import { reachedIn } from "./reached";
+import { type Reached, reachedIn } from "./reached";
 import type { WhoseRollouts } from "./rollout-record";
 
 /**
- * Reads by what the last rollout of each tenant identified it.
+ * Reads what rollouts read of tenants.
  *
+ * @param targets all tenants of the targets file.
+ * @param of `all`: also of tenants that have left it.
  * @throws {JournalError} when the journal can't be read.
  */
 export async function rememberedIdentities(
   database: Database,
-  whose: WhoseRollouts,
+  whose: Omit<WhoseRollouts, "stacks">,
   targets: readonly Target[],
-): Promise<RememberedIdentities> {
-  const { stacks } = await reachedIn(database, { ...whose, stacks: targets.map(({ stack }) => stack) });
+  of: "declared" | "all" = "declared",
+): Promise<RememberedTenants> {
+  const stacks = of === "all" ? {} : { stacks: targets.map(({ stack }) => stack) };
+  return rememberedIn(await reachedIn(database, { ...whose, ...stacks }), targets, of);
+}
+
+/** The same in what was read of a journal, or of several. */
+export function rememberedIn(
+  { stacks }: Pick<Reached, "stacks">,
+  targets: readonly Target[],
+  of: "declared" | "all",
+): RememberedTenants {
+  const declared = new Map(targets.map((target) => [target.stack, target]));
   return new Map(
-    targets.flatMap((target) => {
-      const last = stacks.get(target.stack)?.last;
-      return last?.identity === undefined
-        ? []
-        : [[target, { identity: last.identity, rollout: last.rollout }] as const];
+    [...stacks].flatMap(([stack, { last, next }]) => {
+      if (of === "declared" && !declared.has(stack)) return [];
+      // What was planned and never begun may have been read by a wrong key, for which the rollout was abandoned.
+      const isNewer = next?.identity !== undefined && (next.isBegun || isOpenState(next.rolloutState));
+      const read = isNewer ? next : last;
+      if (read?.identity === undefined) return [];
+      const { name = read.name, place } = declared.get(stack) ?? {};
+      const { rollout, identity, fingerprint } = read;
+      return [
+        [stack, { stack, name, rollout, identity, ...withoutUndefined({ place, fingerprint }) }] as const,
+      ];
     }),
   );
 }

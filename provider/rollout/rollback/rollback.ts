@@ -14,7 +14,6 @@ import { compareTargets, type TargetComparison } from "../targets/compare-target
 import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import type { Target } from "../targets/target";
-import { keyVariablesOf } from "../tenant-environment";
 import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
 import { keptText, RESTORE } from "./rollback-rest";
@@ -36,8 +35,8 @@ export interface Rollback {
   readonly planTenant: PlanTenant;
   /** The files of another time, which some are planned by. */
   readonly files: PackedFiles | undefined;
-  /** The environment's variables that hold keys now. */
-  readonly keyVariables: readonly string[];
+  /** All tenants of the targets file. */
+  readonly declared: readonly Target[];
   /** What changed in the targets file about tenants that are rolled back, a sentence each. */
   readonly notes: readonly string[];
   /** Who keeps what the rollout did, since a person said to go on without them. Absent: nobody. */
@@ -137,7 +136,7 @@ export async function rollbackOf(
       return guard === undefined ? planned : { ...planned, guards: [...planned.guards, guard] };
     },
     files: to?.files,
-    keyVariables: keyVariablesOf(declared.targets),
+    declared: declared.targets,
     notes: current.notes,
     ...(kept.length === 0 ? {} : { skipped: kept }),
   };

@@ -1,66 +1,166 @@
-import { lineText } from "../../files/finding";
+import { lineText, type Place } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { findSameTenants, isSameTenant, type TenantIdentity } from "../../settings/tenant-identity";
+import {
+  findSameTenants,
+  isReplacedBy,
+  isSameTenant,
+  isStillTenant,
+  type TenantIdentity,
+} from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
+import { nameOf } from "./read-key";
 import type { Target } from "./target";
 
-/** A tenant of the targets file in which one tenant of the service was read. */
-export interface IdentifiedTarget {
-  readonly target: Target;
-  /** The rollout that read it, where that was an earlier one. Absent: this run did. */
-  readonly rollout?: string;
+/** What an earlier rollout, or one that is under way, read of a tenant. */
+export interface RememberedTenant {
+  readonly stack: string;
+  readonly name: string;
+  /** Where the targets file declares it, if it does and is at hand. */
+  readonly place?: Place;
+  readonly rollout: string;
+  readonly identity: TenantIdentity;
+  /** Of the domains of its people. */
+  readonly fingerprint?: string;
 }
 
-/** The keys of several tenants open one tenant of the service. Nothing was written. */
+/** What rollouts read of tenants, by the stack. */
+export type RememberedTenants = ReadonlyMap<string, RememberedTenant>;
+
+/** One tenant of the service that several tenants of the targets file open, or another one than before. */
+export interface SameTargets {
+  /** Those in whose names this run read it; at least one. */
+  readonly read: readonly Target[];
+  /** Those in whose names rollouts read it before. */
+  readonly known: readonly RememberedTenant[];
+  /** Those that this run read by a wrong key, as far as that is known; otherwise, those of which one may have a wrong key. */
+  readonly wrong: readonly Target[];
+  /** Those that were known as this tenant before, and of which this run read something else. */
+  readonly replaced: readonly Target[];
+}
+
+/**
+ * Keys open another tenant of the service than the one that they are meant for, or several keys open one. The code is
+ * `ERR_OTHER_TENANT` where only rollouts of before read that tenant in another name, else `ERR_SAME_TENANT`.
+ */
 export class SameTenantError extends EmailSecurityError {
-  readonly groups: readonly (readonly IdentifiedTarget[])[];
+  readonly groups: readonly SameTargets[];
 
   /**
    * @param groups as {@link findSameTargets} found them; at least one.
    * @param outcome what was done. Default: nothing was changed.
    */
-  constructor(groups: readonly (readonly IdentifiedTarget[])[], outcome = "Nothing was changed.") {
-    const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
-    const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
-    const isRenamed = groups.some((group) => group.some(({ rollout }) => rollout !== undefined));
-    const renamed = isRenamed
-      ? " Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)."
-      : "";
-    const message = `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`).${renamed}`;
-    super("ERR_SAME_TENANT", [`${message.slice(0, -1)}:`, ...lines, ...more].join("\n"));
+  constructor(groups: readonly SameTargets[], outcome = "Nothing was changed.") {
+    const isOther = groups.every(({ read }) => read.length === 1);
+    const lines = groups.slice(0, SHOWN).map(lineOf);
+    const more = groups.length > SHOWN ? [`… and ${groups.length - SHOWN} more`] : [];
+    const all = lines.length === 1 ? ` ${lines[0]}` : ["", ...lines, ...more].join("\n  ");
+    super(
+      isOther ? "ERR_OTHER_TENANT" : "ERR_SAME_TENANT",
+      `${isOther ? otherText(groups.length, outcome) : sameText(outcome)}:${all}`,
+    );
     this.groups = groups;
   }
 }
 
-const SHOWN = 20;
+const RENAMED =
+  "Where a name means another tenant than before, give each tenant the stack that it had (`stack` in the targets file)";
 
-function named({ target: { name, place }, rollout }: IdentifiedTarget): string {
-  const read = rollout === undefined ? "" : `, as the rollout ${rollout} read it`;
-  return `${quote(name)} (${lineText(place)}${read})`;
+function otherText(count: number, outcome: string): string {
+  const what =
+    count === 1 ? "A key opens another tenant than its own" : "Keys open other tenants than their own";
+  return `${what}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${RENAMED}`;
 }
 
-/** What the last rollouts read of tenants. */
-export type RememberedIdentities = ReadonlyMap<
-  Target,
-  { readonly identity: TenantIdentity; readonly rollout: string }
->;
+function sameText(outcome: string): string {
+  return `Different keys open the same tenant of the service: what these tenants hold is the same, down to ids and creation dates or people. What one declares, another would remove. ${outcome} Check whose keys they are, and give each tenant its own key. Where they are one tenant now, remove all but one from the targets file (\`email-security tenant remove NAME\`)`;
+}
+
+const SHOWN = 20;
+
+function lineOf({ read, known }: SameTargets): string {
+  const readers = read.slice(0, SHOWN).map(named).join(", ");
+  if (known.length === 0) return readers;
+  const before = known.slice(0, SHOWN).map(({ name, place, rollout }) => {
+    const where = place === undefined ? "" : `${lineText(place)}; `;
+    return `${quote(name)} (${where}read by the rollout ${rollout})`;
+  });
+  return `${readers} ${read.length === 1 ? "opens" : "open"} the tenant of ${before.join(", ")}`;
+}
+
+function named({ name, place, key }: Target): string {
+  return `${quote(name)} (${lineText(place)}; key from ${nameOf(key)})`;
+}
 
 /**
- * The tenants whose keys open one tenant of the service, or opened it in an earlier rollout, as where two keys were swapped.
+ * The tenants whose keys open one tenant of the service, or one that rollouts read in another name, as where two keys were swapped.
  *
  * @param readings of this run.
- * @param remembered by what the last rollouts identified tenants. Default: nothing.
+ * @param remembered what rollouts read of tenants. Default: nothing.
  */
 export function findSameTargets(
   readings: ReadonlyMap<Target, TenantIdentity>,
-  remembered: RememberedIdentities = new Map(),
-): readonly (readonly IdentifiedTarget[])[] {
-  const all = new Map<IdentifiedTarget, TenantIdentity>();
-  for (const [target, identity] of readings) all.set({ target }, identity);
-  for (const [target, { identity, rollout }] of remembered) {
-    const now = readings.get(target);
-    if (now === undefined || !isSameTenant(now, identity)) all.set({ target, rollout }, identity);
+  remembered: RememberedTenants = new Map(),
+): readonly SameTargets[] {
+  const isConfirmed = (target: Target): boolean => {
+    const [now, before] = [readings.get(target), remembered.get(target.stack)];
+    return now !== undefined && before !== undefined && isStillTenant(now, before.identity);
+  };
+  const confirmed = new Set([...readings.keys()].filter(isConfirmed));
+  const confirmedStacks = new Set([...confirmed].map(({ stack }) => stack));
+  const all = new Map<Target | RememberedTenant, TenantIdentity>(readings);
+  for (const [stack, tenant] of remembered) if (!confirmedStacks.has(stack)) all.set(tenant, tenant.identity);
+  const isRead = (one: Target | RememberedTenant): one is Target => readings.has(one as Target);
+  /** Whether it is what the tenant itself was called before. */
+  const isFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
+    const before = remembered.get(stack);
+    return before !== undefined && isSameTenant(identity, before.identity);
+  };
+  const groups: Pick<SameTargets, "read" | "known">[] = findSameTenants(all).map((group) => {
+    const read = group.filter(isRead);
+    const known = group.filter((one): one is RememberedTenant => !isRead(one));
+    return { read, known: known.filter((one) => !read.some((target) => isFormerName(one, target))) };
+  });
+  const grouped = new Set(groups.flatMap(({ read }) => read));
+  for (const [target, identity] of readings) {
+    const before = remembered.get(target.stack);
+    if (before === undefined || grouped.has(target)) continue;
+    const known = [...remembered.values()].filter(
+      (other) => other !== before && isReplacedBy(identity, before.identity, other.identity),
+    );
+    if (known.length > 0) groups.push({ read: [target], known });
   }
-  // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
-  return findSameTenants(all).filter((group) => group.some(({ rollout }) => rollout === undefined));
+  const targets = new Map([...readings.keys()].map((target) => [target.stack, target]));
+  return (
+    groups
+      // What earlier rollouts read of two tenants is no reason to refuse a run that reads neither.
+      .filter(({ read, known }) => read.length > 0 && read.length + known.length > 1)
+      .map(({ read, known }) => {
+        const right = known.length === 0 ? read.filter((target) => confirmed.has(target)) : [];
+        const [owner] = right.length === 1 ? right : [];
+        const replaced = known.flatMap(({ stack }) => targets.get(stack) ?? []);
+        return { read, known, wrong: read.filter((target) => target !== owner), replaced };
+      })
+  );
+}
+
+/** Reads what rollouts read of the tenants of the targets file; with `all`, also of those that have left it. */
+export type ReadMemory = (of: "declared" | "all") => Promise<RememberedTenants>;
+
+/**
+ * The same with what a journal remembers. A tenant that has left the targets file is looked for only where a reading isn't what rollouts read
+ * of the tenant before: a new tenant may be one of the past with a new name.
+ */
+export async function findSameTargetsIn(
+  readings: ReadonlyMap<Target, TenantIdentity>,
+  memory: ReadMemory,
+): Promise<readonly SameTargets[]> {
+  const remembered = await memory("declared");
+  const found = findSameTargets(readings, remembered);
+  const isFound = new Set(found.flatMap(({ read }) => read));
+  const changed = [...readings].filter(([target, identity]) => {
+    const before = remembered.get(target.stack);
+    return before !== undefined && !isFound.has(target) && !isStillTenant(identity, before.identity);
+  });
+  if (changed.length === 0) return found;
+  return [...found, ...findSameTargets(new Map(changed), await memory("all"))];
 }

@@ -18,7 +18,7 @@ import { quote } from "../../settings/text";
 import { planOf } from "../plan-target";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
-import { findSameTargets, type RememberedIdentities, SameTenantError } from "../targets/same-tenant";
+import { findSameTargets, type RememberedTenants, SameTenantError } from "../targets/same-tenant";
 import type { Target } from "../targets/target";
 import type { GoingStack } from "./going-stack";
 import { includePath, type PlacedTenant } from "./place-tenant";
@@ -37,8 +37,8 @@ export interface AddOptions {
   /** Tenants of which this one may be told apart by nothing, and is another all the same. */
   readonly beside: readonly string[];
   readonly standing: readonly StandingTenant[];
-  /** What earlier rollouts read of the tenants that are there. Default: nothing. */
-  readonly remembered?: RememberedIdentities;
+  /** What rollouts read of the tenants that are there. Default: nothing. */
+  readonly remembered?: RememberedTenants;
   /** The stack of the tenant's name. Default: not known. */
   readonly stack?: KeptStack;
 }
@@ -116,7 +116,7 @@ export async function refuseSameKey(
 /**
  * The files that take a tenant in, and what a first rollout would do then. Nothing is written.
  *
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) when an earlier rollout read the same tenant by another key.
+ * @throws {SameTenantError} (`ERR_OTHER_TENANT`) when a rollout read the same tenant by another key.
  * @throws {OtherTenantError} when it seems to be a tenant that is there already, or its people have none of the own domains.
  * @throws {SettingsFileError} when the baseline's rules refuse what it holds.
  */

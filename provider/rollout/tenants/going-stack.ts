@@ -8,15 +8,20 @@ import type { Observed } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
 import { type PulumiRun, toldBy } from "../../plan/pulumi";
 import { planJson } from "../../plan/render/json";
+import { OTHER_TENANT } from "../../plan/same-tenant";
+import { withheld } from "../../plan/withheld";
 import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
+import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import { layOut, packFiles } from "../file-bundle";
+import { expectedTenant } from "../other-tenant";
 import type { Grant } from "../permits/permit-office";
 import { engineEnvironment, stackFilesOf } from "../plan-rollout";
 import { planOf, stackOf } from "../plan-target";
 import { runOnStack } from "../run-on-stack";
 import { projectFolder, requirePassphrase, stateBackend } from "../state-backend";
+import type { SameTenantError } from "../targets/same-tenant";
 import type { Target, Targets } from "../targets/target";
 import { keyVariablesOf, ofTenant } from "../tenant-environment";
 
@@ -78,12 +83,17 @@ export async function withGoingStack<T>(
  * What is taken away at the service of a tenant that goes: what its stack has declared, and nothing else. What the settings file protects,
  * and what tells another tenant, are guards of the plan.
  *
+ * @param other that the key opens the tenant of another name, by what rollouts read. Default: nothing says so.
  * @throws {SettingsFileError} when its settings file can't be used, which says what is protected and whose the tenant is.
  */
 export function planGoing(
   { target, known, resource }: GoingStack,
   observed: Observed,
-  { host, today }: { readonly host: string; readonly today: string },
+  {
+    host,
+    today,
+    other,
+  }: { readonly host: string; readonly today: string; readonly other?: SameTenantError | undefined },
 ): Plan {
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [] });
   if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -97,12 +107,15 @@ export function planGoing(
   const named = { ...target, resource };
   const plan = planOf(named, nothing, desiredOf(nothing, known, []), observed, host, { accepting: {} });
   // That all goes is what is asked for, and confirmed by the tenant's name.
-  return { ...plan, guards: plan.guards.filter(({ code }) => code !== "removal-guard") };
+  const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
+  if (other === undefined) return { ...plan, guards };
+  return withheld({ ...plan, guards: [{ code: OTHER_TENANT, message: other.message }, ...guards] });
 }
 
 /**
  * Takes away at the service what a plan of {@link planGoing} tells, held to it; a run that was interrupted is gone on with by the next.
  *
+ * @param identity of the tenant, as the plan's reading has it.
  * @param grant by which it keeps to its address's limit. Default: there is none.
  * @throws {RolloutError} (`ERR_PULUMI`) when Pulumi can't do it; what it says is in the message.
  */
@@ -110,6 +123,7 @@ export async function destroyStack(
   { target, pulumi }: GoingStack,
   plan: Plan,
   key: string,
+  identity: TenantIdentity,
   environment: NodeJS.ProcessEnv,
   grant?: Grant,
 ): Promise<void> {
@@ -118,6 +132,7 @@ export async function destroyStack(
   writeFileSync(file, planJson(plan), { mode: 0o600 });
   const run = await pulumi(["destroy", "--yes", "--skip-preview", "--color", "never"], {
     ...ofTenant(target, key, environment),
+    ...expectedTenant(target, identity),
     ...grant?.environment,
     [PLAN_FILE]: file,
     [PLAN_DIGEST]: plan.digest,

@@ -344,14 +344,15 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_SAME_TENANT: async () => {
     tenantsFile(
-      "  acme: { key: { environment: EMAIL_SECURITY_API_KEY_ACME } }\n  globex: { key: { environment: EMAIL_SECURITY_API_KEY_GLOBEX } }\n",
+      "  acme: { key: { environment: ACME_KEY } }\n  globex: { key: { environment: GLOBEX_KEY } }\n",
     );
     write("settings/acme.yaml", "version: 1\n");
     write("settings/globex.yaml", "version: 1\n");
     cli = cliWith({
       EMAIL_SECURITY_SERVICES: sandbox.url,
-      EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
-      EMAIL_SECURITY_API_KEY_GLOBEX: "sandbox-acme-console",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
+      ACME_KEY: "sandbox-acme-ci",
+      GLOBEX_KEY: "sandbox-acme-console",
     });
     return await told("rollout");
   },

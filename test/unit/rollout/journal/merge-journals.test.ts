@@ -10,6 +10,7 @@ import type {
 function reachedBy(rollout: string, seq: number): ReachedBy {
   return {
     rollout,
+    name: "acme",
     order: { id: rollout, seq, startedAtMs: 0 },
     wave: "all",
     state: "done",
@@ -21,7 +22,7 @@ function reachedBy(rollout: string, seq: number): ReachedBy {
 
 function notReachedBy(rollout: string, seq: number): NotReachedBy {
   const order = { id: rollout, seq, startedAtMs: 0 };
-  return { rollout, order, wave: "all", state: "failed", rolloutState: "stopped" };
+  return { rollout, name: "acme", order, wave: "all", state: "failed", rolloutState: "stopped", isBegun: true };
 }
 
 function journal(stacks: Readonly<Record<string, StackReach>>): Reached {

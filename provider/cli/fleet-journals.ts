@@ -1,0 +1,86 @@
+import { existsSync } from "node:fs";
+import { counted } from "../plan/render/words";
+import type { Database } from "../rollout/journal/database";
+import type { Reached } from "../rollout/journal/reached";
+import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { ReadMemory } from "../rollout/targets/same-tenant";
+import type { Target, Targets } from "../rollout/targets/target";
+import { withCode } from "../settings/email-security-error";
+import { withoutUndefined } from "../settings/without-undefined";
+
+/** A journal that is read with a fleet. */
+export interface OpenJournal {
+  /** Where the stacks of the targets file stand. */
+  readonly reached: Reached;
+  readonly database: Database;
+  readonly whose: WhoseRollouts;
+}
+
+/** Opens the journals that are there; none is made. They are to be closed. */
+export async function openJournals(
+  places: readonly (string | undefined)[],
+  { file, project, targets }: Pick<Targets, "file" | "project" | "targets">,
+  log: (line: string) => void,
+): Promise<readonly OpenJournal[]> {
+  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  const named = [...new Set(places)].filter((place) => place !== undefined || existsSync(DEFAULT_JOURNAL));
+  if (named.length === 0) return [];
+  const scope = withoutUndefined({ project, backend: await backendOf(file, log) });
+  const stacks = targets.map(({ stack }) => stack);
+  const open: OpenJournal[] = [];
+  try {
+    for (const place of named) open.push(await openJournal(place ?? DEFAULT_JOURNAL, scope, stacks, log));
+    return open;
+  } catch (error) {
+    for (const { database } of open) await database.close();
+    throw error;
+  }
+}
+
+/** Reads what a journal says of the project's stacks. */
+async function openJournal(
+  place: string,
+  whose: WhoseRollouts,
+  stacks: readonly string[],
+  log: (line: string) => void,
+): Promise<OpenJournal> {
+  const { openDatabase } = await import("../rollout/journal/open-database.js");
+  const { reachedIn } = await import("../rollout/journal/reached.js");
+  const database = await openDatabase(place, { log });
+  try {
+    const reached = await reachedIn(database, { ...whose, stacks });
+    if (reached.elsewhere > 0) {
+      log(
+        `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+      );
+    }
+    return { reached, database, whose };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
+async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  try {
+    return stateBackend(process.env, projectFolder(file)).fingerprint;
+  } catch (error) {
+    log(`note: rollouts with any state backend are looked at: ${withCode(error)}`);
+    return undefined;
+  }
+}
+
+/** What the rollouts of all these journals read of tenants. @param targets all those of the targets file. */
+export function memoryOf(journals: readonly OpenJournal[], targets: readonly Target[]): ReadMemory {
+  return async (of) => {
+    const { mergeReached } = await import("../rollout/journal/merge-journals.js");
+    const { reachedIn } = await import("../rollout/journal/reached.js");
+    const { rememberedIn } = await import("../rollout/journal/remembered-identities.js");
+    const read = journals.map(({ reached, database, whose }) =>
+      of === "all" ? reachedIn(database, whose) : reached,
+    );
+    return rememberedIn(mergeReached(await Promise.all(read)), targets, of);
+  };
+}

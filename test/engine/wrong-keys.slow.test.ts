@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EndedCommand, Fleet, keyVariable } from "../support/fleet";
+
+/*
+ * Wrong keys of tenants that share a baseline and have no VIPs, between the planning and the write: only what rollouts read of the
+ * tenants tells them apart.
+ */
+
+const WAVES =
+  "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, failureTolerance: 2, maxConcurrent: 2 }\n";
+
+let fleet: Fleet;
+
+/** Three tenants that hold their baseline by a rollout; `t2` over the native plugin. */
+beforeAll(async () => {
+  fleet = await Fleet.start({ tenants: 3, entries: 2, waves: WAVES, about: aboutOf });
+  for (const name of fleet.names)
+    await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  await rolledOut();
+});
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+function aboutOf(name: string): string {
+  return name === "t2" ? "{ front: native }" : "{}";
+}
+
+async function rolledOut(): Promise<void> {
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(2);
+  const done = await fleet.rollout("resume");
+  expect(done.code, done.output).toBe(0);
+}
+
+function keyOf(name: string, label: "ci" | "console"): string {
+  return fleet.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
+}
+
+const writes = () => fleet.take().filter(({ method }) => method !== "GET");
+
+const WRONG_KEYS = [
+  { about: "with swapped keys", keys: () => ({ T1_KEY: keyOf("t2", "ci"), T2_KEY: keyOf("t1", "ci") }) },
+  { about: "with a second key of another tenant", keys: () => ({ T1_KEY: keyOf("t2", "console") }) },
+  {
+    about: "with a second key of another tenant, over the native plugin",
+    keys: () => ({ T2_KEY: keyOf("t1", "console") }),
+  },
+];
+
+async function run(keys: Record<string, string>, ...args: string[]): Promise<EndedCommand> {
+  fleet.take();
+  return await fleet.begin(keys, ...args).ended;
+}
+
+let added = 0;
+
+/** Plans one more deny for all, and stops at the gate behind the first. */
+async function planned(): Promise<string> {
+  const value = `more${++added}.example`;
+  await fleet.baseline(["evil0.example", "evil1.example", value]);
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(2);
+  return value;
+}
+
+describe.each(WRONG_KEYS)("$about", ({ keys }) => {
+  it("resume writes nothing, and names the key's variable, whose tenant it opens, and the next command", async () => {
+    const value = await planned();
+    const wrong = await run(keys(), "rollout", "resume");
+    expect(wrong.code, wrong.output).toBe(1);
+    const isWrong = (name: string): boolean => keyVariable(name) in keys();
+    for (const { name, error, state } of wrong.report().tenants) {
+      if (!isWrong(name)) {
+        expect([name, state]).toEqual([name, "done"]);
+        continue;
+      }
+      const other = name === "t1" ? "t2" : "t1";
+      expect(error?.code, wrong.output).toBe("ERR_OTHER_TENANT");
+      expect(error?.message).toMatch(
+        new RegExp(
+          `"${name}" \\(tenants\\.yaml:\\d+; key from the environment variable ${keyVariable(name)}\\) opens the tenant of "${other}"`,
+        ),
+      );
+      expect(error?.message).not.toContain("EMAIL_SECURITY_API_KEY");
+      expect(error?.advice).toContain("rollout resume");
+    }
+    // By its own key, each other tenant was brought what is declared, once.
+    const declared = fleet.names.filter((name) => fleet.holds(name).includes(`deny ${value}`));
+    expect(declared).toEqual(fleet.names.filter((name) => !isWrong(name)));
+    expect(writes().map(({ tenant }) => tenant)).not.toContainEqual(expect.toSatisfy(isWrong));
+    const own = await fleet.rollout("resume");
+    expect(own.code, own.output).toBe(0);
+    for (const name of fleet.names) expect(fleet.holds(name)).toContain(`deny ${value}`);
+  });
+
+  it("rollback writes nothing", async () => {
+    await planned();
+    expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
+    const wrong = await run(keys(), "rollout", "rollback", "--yes");
+    expect(wrong.code, wrong.output).toBe(1);
+    expect(wrong.output).toMatch(/\[ERR_(?:OTHER|SAME)_TENANT\]/);
+    expect(writes()).toEqual([]);
+  });
+
+  it("destroy writes nothing, and shows nothing of the other tenant", async () => {
+    const [name = ""] = fleet.names.filter((one) => keyVariable(one) in keys());
+    const files = await fleet.read("tenants.yaml");
+    const wrong = await run(keys(), "tenant", "remove", name, "--destroy", "--yes", name);
+    expect(wrong.code, wrong.output).toBe(3);
+    expect(wrong.output.replaceAll(/\s+/g, " ")).toMatch(
+      new RegExp(`the environment variable ${keyVariable(name)}\\) opens the tenant of`),
+    );
+    expect(wrong.output).not.toContain("evil0.example");
+    expect(writes()).toEqual([]);
+    expect(await fleet.read("tenants.yaml")).toBe(files);
+  });
+});
+
+it("a rollout that was interrupted isn't resumed with swapped keys", async () => {
+  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n" });
+  const value = `more${++added}.example`;
+  await fleet.baseline(["evil0.example", "evil1.example", value]);
+  const begun = fleet.begin({}, "rollout", "--yes", "--max-concurrent", "1");
+  await begun.seen(({ kind }) => kind === "tenant-finished");
+  process.kill(-(begun.process.pid ?? 0), "SIGKILL");
+  await begun.ended;
+  await fleet.quiet();
+  const open = fleet.names.filter((name) => !fleet.holds(name).includes(`deny ${value}`));
+  const [one = "", other = ""] = open;
+  expect(open.length).toBeGreaterThan(0);
+  const keys = { [keyVariable(one)]: keyOf(other || "t0", "console") };
+  const wrong = await run(keys, "rollout", "resume", "--max-concurrent", "1");
+  expect(wrong.code, wrong.output).toBe(1);
+  expect(wrong.output).toContain("ERR_OTHER_TENANT");
+  expect(fleet.holds(one)).not.toContain(`deny ${value}`);
+  const own = await fleet.rollout("resume");
+  expect(own.code, own.output).toBe(0);
+  await fleet.targets({ about: aboutOf });
+});
+
+it("a tenant to which people added much since the planning is resumed", async () => {
+  const value = await planned();
+  const values = Array.from({ length: 150 }, (_, at) => `by-hand${at}.example`);
+  for (const one of values) {
+    const body = { list: "deny", entry_type: "domain", value: one, verdict_scope: "global", comment: "" };
+    await fleet.console("t1", "POST", "/allow_deny_entries", body);
+  }
+  const done = await fleet.rollout("resume");
+  expect(done.code, done.output).toBe(0);
+  expect(fleet.holds("t1")).toContain(`deny ${value}`);
+  expect(fleet.holds("t1")).toContain("deny by-hand149.example");
+});

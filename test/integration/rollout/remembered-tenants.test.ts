@@ -1,0 +1,214 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { identityOfObserved, observe } from "../../../provider/plan/observed";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { fingerprintOf, peopleOf } from "../../../provider/settings/tenant-people";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+
+/* Wrong keys of tenants that hold the same and have no VIPs: only the journal tells them apart. */
+
+const HELD = [entry("deny", "evil.example"), entry("allow", "partner.example")];
+/** `former` has left the targets file, and no rollout knows `stranger`. */
+const SERVICE = ["acme", "globex", "hooli", "former", "stranger"];
+const NAMES = SERVICE.slice(0, 3);
+
+const keyOf = (name: string, label = "ci"): string => `sandbox-${name}-${label}`;
+
+interface Read {
+  readonly isComplete: boolean;
+  readonly tenants: readonly {
+    readonly name: string;
+    readonly standing: string;
+    readonly unread: readonly { readonly code: string; readonly message: string }[];
+    readonly error?: { readonly code: string; readonly message: string };
+  }[];
+}
+
+class RememberedFleet implements AsyncDisposable {
+  readonly #sandbox: Sandbox;
+  readonly folder: LintedFolder;
+
+  private constructor(sandbox: Sandbox, folder: LintedFolder) {
+    this.#sandbox = sandbox;
+    this.folder = folder;
+  }
+
+  /** @param hasPeople whether the tenants have VIPs. */
+  static async start(hasPeople = false): Promise<RememberedFleet> {
+    const sandbox = await startSandbox({
+      scenario: {
+        name: "fleet",
+        tenants: SERVICE.map((name) => ({
+          ...tenantWith(name, [...HELD, ...(name === "acme" ? [entry("allow", "hidden.example")] : [])]),
+          employees: hasPeople ? [chiefOf(`${name}.example`)] : [],
+        })),
+      },
+    });
+    const folder = new LintedFolder({
+      "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants: { acme: {}, globex: {}, hooli: {} }
+`,
+      "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\nallow: [partner.example]\n",
+      ...Object.fromEntries(
+        NAMES.map((name) => [
+          `settings/${name}.yaml`,
+          `version: 1\ninclude: [baseline.yaml]\n${name === "acme" ? "allow: [hidden.example]\n" : ""}`,
+        ]),
+      ),
+    });
+    const read = new Map();
+    for (const name of SERVICE.slice(0, 4)) {
+      const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: keyOf(name) });
+      const observed = await observe(client);
+      await client.close();
+      const people = peopleOf(hasPeople ? [`ceo@${name}.example`] : [], true);
+      const fingerprint = fingerprintOf(people);
+      read.set(name, {
+        identity: identityOfObserved(sandbox.url, observed),
+        ...(fingerprint === undefined ? {} : { fingerprint }),
+      });
+    }
+    const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
+    await using journal = await fleetJournal(await openDatabase(folder.path("j.db")), fingerprint);
+    const files = ["baseline", ...NAMES].map((name): [string, Uint8Array] => {
+      const path = `settings/${name}.yaml`;
+      return [path, readFileSync(folder.path(path))];
+    });
+    const states = {
+      acme: "unchanged",
+      globex: "unchanged",
+      hooli: "unchanged",
+      former: "unchanged",
+    } as const;
+    await journal.rollout(new Map(files), states, "p", read);
+    return new RememberedFleet(sandbox, folder);
+  }
+
+  /** @param keys of the tenants that have another one than their own. */
+  async run(keys: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandOutcome> {
+    this.#sandbox.clearRequests();
+    const variables = NAMES.map((name) => [`${name.toUpperCase()}_KEY`, keys[name] ?? keyOf(name)] as const);
+    return await emailSecurity(this.folder.folder, [...args, "--database", "j.db"], {
+      ...Object.fromEntries(variables),
+      EMAIL_SECURITY_KEY_VARIABLES: variables.map(([name]) => name).join(","),
+      PULUMI_BACKEND_URL: `file://${this.folder.folder}`,
+    });
+  }
+
+  /** The requests of the last run. */
+  get requests(): string[] {
+    return this.#sandbox.requests.map(({ path, query }) => `${path} ${query}`).sort();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.folder[Symbol.dispose]();
+    await this.#sandbox.close();
+  }
+}
+
+const SWAPPED = { globex: keyOf("hooli"), hooli: keyOf("globex") };
+
+const WRONG_KEYS = [
+  { about: "two keys that were swapped", keys: SWAPPED, only: "*", wrong: ["globex", "hooli"] },
+  { about: "one of two swapped keys", keys: SWAPPED, only: "globex", wrong: ["globex"] },
+  { about: "a second key", keys: { globex: keyOf("hooli", "console") }, only: "*", wrong: ["globex"] },
+  {
+    about: "a second key of a tenant outside the selection",
+    keys: { globex: keyOf("hooli", "console") },
+    only: "globex",
+    wrong: ["globex"],
+  },
+  {
+    about: "the key of a tenant that left the targets file",
+    keys: { globex: keyOf("former") },
+    only: "*",
+    wrong: ["globex"],
+  },
+] as const;
+
+describe("tenants without VIPs", () => {
+  let fleet: RememberedFleet;
+
+  beforeAll(async () => {
+    fleet = await RememberedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("reports tenants with their own keys as in step", async () => {
+    const { code, stdout, stderr } = await fleet.run({}, "fleet", "status", "--format", "json");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect((JSON.parse(stdout) as Read).tenants.map(({ standing }) => standing)).toEqual([
+      "in-step",
+      "in-step",
+      "in-step",
+    ]);
+  });
+
+  describe.each(WRONG_KEYS)("$about", ({ keys, only, wrong }) => {
+    it("is reported by status, with no further request", async () => {
+      await fleet.run({}, "fleet", "status", "--only", only);
+      const plain = fleet.requests;
+      const { code, stdout } = await fleet.run(keys, "fleet", "status", "--only", only, "--format", "json");
+      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      expect([code, isComplete]).toEqual([1, false]);
+      const faulty = tenants.filter(({ standing }) => standing === "key-wrong");
+      expect(faulty.map(({ name }) => name)).toEqual(wrong);
+      for (const { standing } of tenants) expect(["key-wrong", "in-step"]).toContain(standing);
+      expect(faulty[0]?.error?.message).toMatch(/the environment variable GLOBEX_KEY/);
+      expect(fleet.requests).toEqual(plain);
+    });
+
+    it("is reported by find, which doesn't say that nothing was found", async () => {
+      const args = ["find", "hidden.example", "--all", "--only", only, "--format", "json"];
+      const { code, stdout } = await fleet.run(keys, ...args);
+      const { tenants, isComplete } = JSON.parse(stdout) as Read;
+      expect([code, isComplete]).toEqual([1, false]);
+      const unread = tenants.filter((tenant) => tenant.unread.length > 0);
+      expect(unread.map(({ name }) => name)).toEqual(wrong);
+      expect(unread[0]?.unread[0]?.message).toMatch(/the environment variable GLOBEX_KEY/);
+    });
+
+    it("is reported by site", async () => {
+      expect(await fleet.run(keys, "fleet", "site", "out", "--only", only)).toMatchObject({ code: 1 });
+      const page = readFileSync(fleet.folder.path("out/tenants/globex.html"), "utf8");
+      expect(page).toMatch(/opens? another tenant|open the same tenant/);
+    });
+  });
+
+  it("names the tenant whose key it is, and the rollout that read it", async () => {
+    const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
+    expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({
+      code: "ERR_OTHER_TENANT",
+      message: expect.stringMatching(
+        /"globex" \(tenants\.yaml:7; key from the environment variable GLOBEX_KEY\) opens the tenant of "hooli" \(tenants\.yaml:7; read by the rollout 2026/,
+      ),
+    });
+  });
+});
+
+it("finds the key of a tenant that nobody knows by its people", async () => {
+  await using fleet = await RememberedFleet.start(true);
+  const keys = { acme: keyOf("stranger") };
+  const args = ["find", "hidden.example", "--all", "--only", "acme", "--format", "json"];
+  const { code, stdout } = await fleet.run(keys, ...args);
+  const { tenants, isComplete } = JSON.parse(stdout) as Read;
+  expect([code, isComplete]).toEqual([1, false]);
+  expect(tenants[0]?.unread[0]).toMatchObject({ code: "ERR_OTHER_TENANT" });
+  const own = await fleet.run({}, ...args);
+  expect(own.code).toBe(2);
+});
