@@ -20,11 +20,9 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
   ].map((one): Readonly<Record<string, unknown>> => one);
   const isReviewed = rows.some((row) => row[REVIEW.on] !== undefined);
   const columns = isReviewed ? [...WRITTEN, ...Object.values(REVIEW)] : WRITTEN;
-  return tableText(
-    columns,
-    rows.map((row) => columns.map((field) => String(row[field] ?? ""))),
-    delimiter,
-  );
+  const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+  const cells = rows.map((row) => columns.map((field) => String(row[field] ?? "")));
+  return csvText([titles, ...cells], delimiter);
 }
 
 /** What the type of an entry is, its value tells. */
@@ -32,15 +30,6 @@ const WRITTEN = [
   ...(["list", "value", "scope"] as const),
   ...ELEMENT_FIELD_NAMES.filter((name) => name !== "scope" && name !== "type"),
 ];
-
-function tableText(
-  columns: readonly string[],
-  rows: readonly (readonly string[])[],
-  delimiter: string,
-): string {
-  const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
-  return csvText([titles, ...rows], delimiter);
-}
 
 /** Rows, the titles first, as a table that spreadsheets open: of the form that {@link writeCsv} writes. */
 export function csvText(rows: readonly (readonly string[])[], delimiter = ","): string {
