@@ -20,23 +20,12 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
   ].map((one): Readonly<Record<string, unknown>> => one);
   const isReviewed = rows.some((row) => row[REVIEW.on] !== undefined);
   const columns = isReviewed ? [...WRITTEN, ...Object.values(REVIEW)] : WRITTEN;
-  return tableText(
-    columns,
-    rows.map((row) => columns.map((field) => String(row[field] ?? ""))),
-    delimiter,
-  );
+  const cells = rows.map((row) => columns.map((field) => String(row[field] ?? "")));
+  return csvText([columns.map(titleOf), ...cells], delimiter);
 }
 
 /** What the type of an entry is, its value tells. */
 const WRITTEN = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
-
-function tableText(
-  columns: readonly string[],
-  rows: readonly (readonly string[])[],
-  delimiter: string,
-): string {
-  return csvText([columns.map(titleOf), ...rows], delimiter);
-}
 
 /** The title of a field's column: `approved by`. */
 export function titleOf(field: string): string {

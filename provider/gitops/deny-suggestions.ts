@@ -1,5 +1,6 @@
 import { lineText } from "../files/finding";
 import { type EvidenceBase, evidenceOf } from "../plan/evidence";
+import { counted } from "../plan/render/words";
 import { domainsUp, instantOf, type SeenReport, type SeenThreat } from "../plan/seen-mail";
 import type { EntryType } from "../settings/assumptions";
 import { coveringValues } from "../settings/coverage";
@@ -9,7 +10,7 @@ import { isPublicSuffix } from "../settings/own-domains";
 import { risksOf } from "../settings/risk";
 import { printable } from "../settings/text";
 import { type Context, DAY_MS, domainOf } from "./suggest-context";
-import { counted, detectedTold, sentences, were } from "./suggest-words";
+import { detectedTold, sentences, were } from "./suggest-words";
 import type { Suggestion } from "./suggestion";
 import { removalOf } from "./suggestion-edits";
 

@@ -1,4 +1,5 @@
 import type { Count, Evidence } from "../plan/plan";
+import { counted } from "../plan/render/words";
 import { fateOf, type SeenThreat } from "../plan/seen-mail";
 import { Tally } from "../plan/tally";
 import { printable } from "../settings/text";
@@ -41,11 +42,6 @@ export function verdictsOf(threats: readonly SeenThreat[]): string {
 function listed(counts: readonly Count[]): string {
   if (counts.length === 0) return "";
   return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
-}
-
-/** "1 user", "2 users" */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 /** "was" of one, "were" of several. */

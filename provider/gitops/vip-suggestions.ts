@@ -1,7 +1,8 @@
+import { counted } from "../plan/render/words";
 import { parseMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
 import { type Context, domainOf } from "./suggest-context";
-import { counted, verdictsOf, were } from "./suggest-words";
+import { verdictsOf, were } from "./suggest-words";
 import type { Suggestion, SuggestOptions } from "./suggestion";
 
 /** Verdicts of mail that is unwanted at most: it makes nobody a target. */

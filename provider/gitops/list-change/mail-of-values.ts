@@ -1,10 +1,11 @@
 import type { SettingsClient } from "../../client";
 import { evidenceOf, gatherEvidence } from "../../plan/evidence";
 import { observe } from "../../plan/observed";
+import { counted } from "../../plan/render/words";
 import { otherTenantTold } from "../../plan/same-tenant";
 import { withCode } from "../../settings/email-security-error";
 import { excerpt, printable } from "../../settings/text";
-import { counted, mailTold, sentences } from "../suggest-words";
+import { mailTold, sentences } from "../suggest-words";
 import type { Step } from "./list-change";
 
 /** What the tenant says of values: a sentence or more each, by canonical value; or why nothing can be told. */

@@ -2,6 +2,7 @@ import type { WaveView } from "../next-step";
 import type { Queryable } from "./database";
 import { parsed } from "./stored-values";
 
+/** Has failed tenants tried again, and unhealthy waves checked again. */
 export async function retryFailed(transaction: Queryable, id: string): Promise<void> {
   const retried = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
@@ -17,22 +18,14 @@ export async function retryFailed(transaction: Queryable, id: string): Promise<v
     );
   }
   // A wave of which nothing is tried again keeps what was found, and what a person said, unless it was not well.
-  for (const { position, health } of await waveHealth(transaction, id)) {
-    if (health?.isWell !== false) continue;
+  const waves = await transaction.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [
+    id,
+  ]);
+  for (const { position, health } of waves) {
+    if (health == null || parsed<NonNullable<WaveView["health"]>>(health).isWell !== false) continue;
     await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [
       id,
-      position,
+      Number(position),
     ]);
   }
-}
-
-async function waveHealth(
-  database: Queryable,
-  id: string,
-): Promise<readonly { readonly position: number; readonly health: WaveView["health"] }[]> {
-  const rows = await database.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
-  return rows.map(({ position, health }) => ({
-    position: Number(position),
-    health: health == null ? undefined : parsed(health),
-  }));
 }

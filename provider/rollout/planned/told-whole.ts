@@ -5,6 +5,7 @@ import { cutByDanger } from "../../settings/danger";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
 import { skippedWords, withoutWords } from "../report/skip-words";
+import { firstNames, NAMED } from "../report/tenant-names";
 import { firstOfEachFirst, onlyStacks, taskWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
@@ -108,7 +109,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     guards: guardsOf(planned.guards),
     again: (planned.again ?? []).map(
       ({ rollout, by, tenants: where, what }) =>
-        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
+        say`${firstNames(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} was to bring it, and ${given(by)} rolled back what that one had done.`,
     ),
     failures: failuresOf(tenants),
     skipped: skipped.map(skippedWords),
@@ -162,7 +163,7 @@ function mailWords(mail: MailAsked | undefined): Words {
       ? "the tenant"
       : `all ${number(of)} tenants`
     : `${number(said.size)} of ${number(of)} tenants`;
-  const names = said.size === 0 ? [] : say` (${some([...said.keys()])})`;
+  const names = said.size === 0 ? [] : say` (${firstNames([...said.keys()])})`;
   const rest = all
     ? "."
     : say`, a sample: of the others nothing is known, unless ${given("--evidence all")} asks them.`;
@@ -205,7 +206,7 @@ function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
       if (error === undefined) return [];
       return [
         {
-          title: some(all.map(({ name }) => name)),
+          title: firstNames(all.map(({ name }) => name)),
           facts: [
             say`Why: ${sentence(error.message)} (${given(error.code)})`,
             say`What to do: ${sentence(error.advice)}`,
@@ -276,16 +277,6 @@ function changeWords({ sign, list, change }: Card): Words {
   return say`${given(sign)} ${list} ${given(change.value)}`;
 }
 
-const NAMED = 5;
-
-/** `acme, globex and 38 more`. */
-function some(names: readonly string[]): Words {
-  const shown = names.slice(0, NAMED).map((name): Words => [given(name)]);
-  return names.length > NAMED
-    ? say`${join(shown, ", ")} and ${number(names.length - NAMED)} more`
-    : enumerate(shown);
-}
-
 /** What is told of tenants in the same words, once: `allow partner.example in acme, globex and 38 more`. */
 function inWhom(
   tenants: readonly TenantReport[],
@@ -295,7 +286,7 @@ function inWhom(
     tenants.map((tenant) => (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name }))),
   );
   return [...Map.groupBy(all, ({ what }) => what)].map(
-    ([what, members]) => say`${given(what)} in ${some(members.map(({ name }) => name))}`,
+    ([what, members]) => say`${given(what)} in ${firstNames(members.map(({ name }) => name))}`,
   );
 }
 

@@ -7,7 +7,7 @@ import { headlineOf } from "./rollout-headline";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import { NOBODY } from "./skip-words";
 import { isUnderWay, rolloutWords, STATES, type StateWords } from "./state-words";
-import { NAMED } from "./tenant-names";
+import { firstNames, NAMED } from "./tenant-names";
 
 /**
  * What a person is told of a rollout, in the order in which one asks: how did it go, what do I do now, which tenants
@@ -166,11 +166,9 @@ function unmanagedWords(report: RolloutReport): Words {
   if (holding.length === 0) return [];
   const count = holding.reduce((sum, one) => sum + one.count, 0);
   const risky = holding.reduce((sum, one) => sum + one.risky, 0);
-  const named = holding.slice(0, NAMED).map((one): Words => {
-    const values = one.values.slice(0, NAMED).map((value): Words => [given(value)]);
-    const more = one.count - values.length;
-    return say`${given(one.name)} (${enumerate(more > 0 ? [...values, [`${number(more)} more`]] : values)})`;
-  });
+  const named = holding
+    .slice(0, NAMED)
+    .map((one): Words => say`${given(one.name)} (${firstNames(one.values, one.count)})`);
   const rest = holding.length - named.length;
   const all = rest > 0 ? [...named, say`${counted(rest, "more tenant")}`] : named;
   return say`${counted(count, "unmanaged allow")} ${count === 1 ? "stays" : "stay"}${risky > 0 ? `, ${number(risky)} of them risky` : ""}: ${enumerate(all)}.`;
