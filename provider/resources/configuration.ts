@@ -19,8 +19,8 @@ export function isDefaultProvider(name: string): boolean {
 /** Tells the configuration of an explicit provider instance, over which the environment does not win: its name, which may be empty. */
 export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 
-/** The environment's variable by which a rollout says where a tenant's key comes from. */
-export const KEY_SOURCE = "EMAIL_SECURITY_KEY_SOURCE";
+/** The environment's variable by which a rollout says where a tenant's key comes from. Named like a secret, it would be masked. */
+export const TENANT_SOURCE = "EMAIL_SECURITY_TENANT_SOURCE";
 
 type Setting = keyof typeof SETTINGS;
 
@@ -92,7 +92,7 @@ export function instanceName(config: ConfigSource): string | undefined {
 
 /** Where the key comes from, as a person calls it. */
 export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
-  const named = instanceName(config) === undefined ? environment[KEY_SOURCE] : undefined;
+  const named = instanceName(config) === undefined ? environment[TENANT_SOURCE] : undefined;
   return named ?? nameOf("apiKey", config, environment);
 }
 

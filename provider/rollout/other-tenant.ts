@@ -1,5 +1,5 @@
 import { lineText } from "../files/finding";
-import { KEY_SOURCE } from "../resources/configuration";
+import { TENANT_SOURCE } from "../resources/configuration";
 import { PLANNED_IDENTITY } from "../resources/same-tenant";
 import { isNothing, type TenantIdentity } from "../settings/tenant-identity";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -21,7 +21,7 @@ export function expectedTenant(
   identity: TenantIdentity | undefined,
 ): Record<string, string> {
   return {
-    [KEY_SOURCE]: `${nameOf(key)} (${lineText(place)})`,
+    [TENANT_SOURCE]: `${nameOf(key)} (${lineText(place)})`,
     ...(identity === undefined || isNothing(identity)
       ? {}
       : { [PLANNED_IDENTITY]: JSON.stringify(identity) }),

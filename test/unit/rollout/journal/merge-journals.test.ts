@@ -22,7 +22,15 @@ function reachedBy(rollout: string, seq: number): ReachedBy {
 
 function notReachedBy(rollout: string, seq: number): NotReachedBy {
   const order = { id: rollout, seq, startedAtMs: 0 };
-  return { rollout, name: "acme", order, wave: "all", state: "failed", rolloutState: "stopped", isBegun: true };
+  return {
+    rollout,
+    name: "acme",
+    order,
+    wave: "all",
+    state: "failed",
+    rolloutState: "stopped",
+    isBegun: true,
+  };
 }
 
 function journal(stacks: Readonly<Record<string, StackReach>>): Reached {
