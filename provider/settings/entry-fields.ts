@@ -246,10 +246,9 @@ export function changeBody(fields: Fields, held: Values, inputs: Values): Record
 /** The body of a request that creates what is declared. Another spelling would be another row where a service compares values literally. */
 export function createBody(fields: Fields, inputs: Values): Record<string, unknown> {
   const body: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fields)) {
-    const { wire, change, comparable = same } = field;
-    if (wire === undefined || isNone(field, inputs[name])) continue;
-    body[wire] = change === "replace" ? comparable(inputs[name]) : inputs[name];
+  for (const [name, { wire, change, comparable = same }] of Object.entries(fields)) {
+    const value = comparable(inputs[name]);
+    if (wire !== undefined && value !== undefined) body[wire] = change === "replace" ? value : inputs[name];
   }
   return body;
 }

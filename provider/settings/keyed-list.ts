@@ -121,15 +121,14 @@ function bracketedFields(
   brackets: ReadonlyMap<string, string>,
   values: { readonly unknown?: UnknownFields | undefined },
 ): readonly string[] {
-  const { unknown = {} } = values;
-  const known = Array.from(
-    brackets,
-    ([bracket, name]) => [bracket, (values as Readonly<Record<string, unknown>>)[name]] as const,
-  );
-  return [...known, ...Object.entries(unknown)].flatMap(([name, value]) => {
+  const fields: string[] = [];
+  const add = (name: string, value: unknown): void => {
     const text = canonicalComment(value as string | undefined);
-    return text === "" ? [] : [`(${name}: ${bracketed(text)})`];
-  });
+    if (text !== "") fields.push(`(${name}: ${bracketed(text)})`);
+  };
+  for (const [name, argument] of brackets) add(name, (values as Readonly<Record<string, unknown>>)[argument]);
+  for (const [name, value] of Object.entries(values.unknown ?? {})) add(name, value);
+  return fields;
 }
 
 /** Reads fields between brackets back: those that this release knows by their names as arguments. */

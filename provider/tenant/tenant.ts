@@ -358,7 +358,8 @@ export class Tenant {
     list: "entries" | "vips",
     things: Iterable<{ readonly target: { readonly value: string } }>,
   ): Promise<boolean> {
-    const lists = list === "vips" ? [await this.#vips.rows()] : await this.#bothLists((one) => one.rows());
+    const lists =
+      list === "vips" ? [await this.#vips.rows()] : await this.#readLists(LISTS, (one) => one.rows());
     for (const { target } of things) {
       const names =
         list === "vips"
@@ -493,23 +494,19 @@ export class Tenant {
   }
 
   async #findEntry(query: KeyedQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
-    return entryIn(await this.#bothLists(read), query);
+    return entryIn(await this.#readLists(LISTS, read), query);
   }
 
   async #entriesOfValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
-    return ofValue(withKey(query), await this.#bothLists(read));
+    return ofValue(withKey(query), await this.#readLists(LISTS, read));
   }
 
   #bothSnapshots(): readonly Snapshot<AllowDenyEntryRow>[] {
     return LISTS.map((list) => this.#entries[list]);
   }
 
-  async #bothLists(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await this.#readLists(LISTS, read);
-  }
-
   async #readLists(lists: readonly List[], read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await Promise.all(lists.map(async (list) => await read(this.#entries[list])));
+    return await Promise.all(lists.map((list) => read(this.#entries[list])));
   }
 
   #noteEntry(row: AllowDenyEntryRow): AllowDenyEntryRow {
