@@ -223,8 +223,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type }));
     const duplicates =
       row === undefined ? [] : duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
-    if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) {
-      await removeRows(duplicates, state, tenant);
+    const isDeleted = row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true;
+    await removeRows(duplicates, state, tenant);
+    if (isDeleted) {
       const removed = new Set([row, ...duplicates].map((one) => one.id));
       sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isOwn(one) });
       if (duplicates.length > 0)
@@ -252,7 +253,15 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         `The service was asked to delete ${describeEntry(other)}, and still has it. Run again; if it stays, look at it in the console.`,
       );
     }
-    say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
+    // Which of several was there beside it before, and which was made since, nobody can tell.
+    const all = (await tenant.entriesOfValue(query)).filter(
+      (one) => isOwn(one) && !isDeclared(keyOf(one, state)),
+    );
+    say(
+      all.length > 1
+        ? `${what} was gone already; ${all.map(describeEntry).join(" | ")} are at the tenant, and are left alone.`
+        : `${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`,
+    );
   },
 };
 
