@@ -344,9 +344,10 @@ async function selectionToRevert(
   console.error(`${says}${unknown}${rest}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
-  const files = options.outputs.flatMap(({ to }) => (typeof to === "object" ? [to.file] : []));
-  if (files.length > 0)
-    console.error(harmless(`Not written, as there is nothing to tell: ${files.join(", ")}.`));
+  const { emptyReport } = await import("../rollout/report/empty-report.js");
+  const { reportRenderers } = await import("./rollout-output.js");
+  const { PLAN_MARK } = await import("../plan/render/markdown.js");
+  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", says), PLAN_MARK));
   return undefined;
 }
 
