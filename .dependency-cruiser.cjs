@@ -42,7 +42,7 @@ module.exports = {
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((targets|permits|asking|history)/|notify/(notice|notifier|receivers)[.]ts$|(commands|wave|journal/(reached|rollout-record)|report/(duration|rollout-report|skip-words|state-words|told-rollout|wave-times))[.]ts$)",
+          "^provider/rollout/((targets|permits|asking|history)/|notify/(notice|notifier|receivers)[.]ts$|(commands|wave|renamed-tenant|journal/(reached|rollout-record)|report/(duration|rollout-report|skip-words|state-words|told-rollout|wave-times))[.]ts$)",
       },
     },
     {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { FleetNotices } from "../fleet/notices/fleet-notices";
-import type { FleetWatch, StackStates } from "../fleet/status/read-fleet-status";
+import type { FleetWatch } from "../fleet/status/read-fleet-status";
+import type { StackStates } from "../fleet/status/stack-states";
 import type { FleetStatus } from "../fleet/status/status-schema";
 import type { Database } from "../rollout/journal/database";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";

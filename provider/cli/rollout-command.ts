@@ -9,6 +9,7 @@ import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { withRollouts } from "./open-rollouts";
+import { writeOutputs } from "./output/write-outputs";
 import { failOnOption, todayOption } from "./plan-options";
 import { decide, tellsMail } from "./rollout-decision";
 import { historyCommands } from "./rollout-history";
@@ -21,6 +22,7 @@ import {
   EXITS,
   type GivenRunOptions,
   type RunOptions,
+  unprinted,
   withReadOutputs,
   withRunOptions,
 } from "./rollout-run-options";
@@ -180,9 +182,10 @@ async function selectionToRevert(
   console.error(`${says}${unknown}${rest}`);
   if (names.length > 0) return { ...selectionOf(options), among: names };
   // What an earlier run left there would be taken for what this one did.
-  const files = options.outputs.flatMap(({ to }) => (typeof to === "object" ? [to.file] : []));
-  if (files.length > 0)
-    console.error(harmless(`Not written, as there is nothing to tell: ${files.join(", ")}.`));
+  const { emptyReport } = await import("../rollout/report/empty-report.js");
+  const { reportRenderers } = await import("./rollout-output.js");
+  const { PLAN_MARK } = await import("../plan/render/markdown.js");
+  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", says), PLAN_MARK));
   return undefined;
 }
 

@@ -53,6 +53,8 @@ export class LiteralService implements AsyncDisposable {
   readonly vips: LiteralVip[] = [];
   /** The writes so far: `POST deny evil.example`, `PATCH ID {"list":"deny"}`, `DELETE ID`. */
   readonly writes: string[] = [];
+  /** Called as a DELETE of an entry comes in, before it is looked up. */
+  beforeDelete: (id: string) => void = () => {};
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
@@ -147,6 +149,7 @@ export class LiteralService implements AsyncDisposable {
     if (method !== "GET" && url.pathname.includes("/vip_employees"))
       return this.#changeVips(method, url.pathname, body);
     const id = decodeURIComponent(/allow_deny_entries\/(.+)$/.exec(url.pathname)?.[1] ?? "");
+    if (method === "DELETE") this.beforeDelete(id);
     const row = this.entries.find((one) => one.id === id);
     if (method === "GET") return results(this.#page(url));
     if (method === "POST") return this.#create(body, results);

@@ -7,7 +7,7 @@ import {
 } from "../../rollout/renamed-tenant";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { AppliedSettings } from "./applied-settings";
-import type { StackStates } from "./read-fleet-status";
+import type { StackStates } from "./stack-states";
 
 /** Where stacks that no tenant of the targets file has any more are looked for. */
 export interface FormerStacksOptions {

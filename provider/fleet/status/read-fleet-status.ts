@@ -21,6 +21,7 @@ import { type Reading, readEach } from "../read-each";
 import { AppliedSettings } from "./applied-settings";
 import { FilesTold } from "./files-told";
 import { FormerStacks } from "./former-stacks";
+import type { StackState, StackStates } from "./stack-states";
 import {
   FLEET_STATUS_FORMAT,
   type FleetStanding,
@@ -28,21 +29,6 @@ import {
   type TenantStatus,
 } from "./status-schema";
 import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
-
-/** What the state of a stack tells of its last run. */
-export interface StackState {
-  readonly isThere: boolean;
-  /** What that declared; absent where there is no stack. */
-  readonly known?: KnownLists;
-}
-
-/** What the state backend tells of the project's stacks, without asking anybody. */
-export interface StackStates {
-  /** What the state of a stack tells; undefined where it can't be read. */
-  readonly of: (stack: Pick<Target, "name" | "stack" | "resource">) => StackState | undefined;
-  /** The stacks of the project, as far as they can be listed. */
-  readonly names: () => readonly string[];
-}
 
 /** How a fleet is looked at. */
 export interface FleetStatusOptions {

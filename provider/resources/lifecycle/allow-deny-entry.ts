@@ -235,20 +235,25 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type }));
     const rows = await tenant.entriesOfValue(query);
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
-    if (row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted") {
-      const duplicates = duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one));
-      await removeRows(duplicates, state, tenant);
-      const removed = new Set([row, ...duplicates].map((one) => one.id));
+    const isDeleted = row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted";
+    // Where its own row was neither listed nor deleted, another one was made since.
+    const duplicates =
+      row !== undefined && (isDeleted || found?.id === entryId)
+        ? duplicatesOf(row, rows).filter((one) => one.id !== row.id && isOwn(one))
+        : [];
+    await removeRows(duplicates, state, tenant);
+    const removed = new Set([entryId, ...duplicates.map((one) => one.id)]);
+    if (isDeleted) {
       sayLeftRows(state, rows, { ...context, isLeft: (one) => !removed.has(one.id) && isOwn(one) });
       if (duplicates.length > 0)
         say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;
     }
     const other = found?.id === entryId ? await tenant.findEntryAnew(query) : found;
-    if (other === undefined) {
+    if (other === undefined || removed.has(other.id)) {
       sayLeftRows(state, rows, {
         ...context,
-        isLeft: (one) => one.id !== entryId && one.list !== state.list && isOwn(one),
+        isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isOwn(one),
       });
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
@@ -256,7 +261,15 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return;
     }
     if (isDeclared(keyOf(other, state))) return;
-    say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
+    // Which of several was there beside it before, and which was made since, nobody can tell.
+    const all = (await tenant.entriesOfValue(query)).filter(
+      (one) => isOwn(one) && !isDeclared(keyOf(one, state)),
+    );
+    say(
+      all.length > 1
+        ? `${what} was gone already; ${all.map(describeEntry).join(" | ")} are at the tenant, and are left alone.`
+        : `${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`,
+    );
   },
 };
 

@@ -213,7 +213,7 @@ export const task = z
 export const reportSchema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
-    id: text("The rollout's id."),
+    id: text("The rollout's id; none where no tenant is for it, so that no rollout is made."),
     source: text("The targets file, as it was named."),
     state: rolloutState,
     isHeld: z.boolean().describe("Whether somebody is at it now."),

@@ -49,6 +49,34 @@ describe("an entry that is there twice", () => {
     expect(printed).toContain("was there 2 times; all of them are removed");
   });
 
+  it("is removed whole where the resource's own row goes at the same moment", async () => {
+    await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "partner.example" });
+    const { entries } = tenant.service;
+    tenant.service.beforeDelete = () => {
+      tenant.service.beforeDelete = () => {};
+      entries.shift();
+    };
+    const { printed } = await entry.destroy();
+    expect(tenant.service.held()).toEqual([]);
+    expect(printed).not.toContain("in its place");
+  });
+
+  it("is named whole where the resource's own row is gone", async () => {
+    await using tenant = await literalTenant({ permitsDuplicates: true });
+    const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+    await entry.up({ ...allow, value: "partner.example" });
+    const [own] = tenant.service.entries.splice(0);
+    for (const id of ["later", "latest"]) if (own) tenant.service.entries.push({ ...own, id });
+    const { printed } = await entry.destroy();
+    expect(printed).not.toContain("in its place");
+    expect(printed).toMatch(
+      /was gone already; .*\(id later.* \| .*\(id latest.* are at the tenant, and are left alone/,
+    );
+    expect(tenant.service.held()).toHaveLength(2);
+  });
+
   it("is moved whole, and never off both lists", async () => {
     await using tenant = await literalTenant({ entries: twice, permitsDuplicates: true });
     const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reportSchema } from "../../../provider/rollout/report/rollout-report";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 
@@ -45,12 +46,16 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     }
   });
 
-  it("says so where there is nothing to write, as no drift is to be reverted", async () => {
+  it("writes documents of no tenant where no drift is to be reverted", async () => {
     const { code, stderr } = await fleet.plan(["--revert-drift", "--output", "plan.json"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
-    expect(stderr).toBe(
-      "0 of 8 tenants say `onDrift: revert` in the settings files: nothing is reverted.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
-    );
+    const says = "0 of 8 tenants say `onDrift: revert` in the settings files";
+    expect(stderr).toBe(`${says}: nothing is reverted.\nWrote plan.md, plan.html, plan.json.\n`);
+    const report = reportSchema.parse(JSON.parse(fleet.written("plan.json")));
+    expect(report).toMatchObject({ id: "none", state: "done", reason: says, tenants: [], waves: [] });
+    expect(fleet.written("plan.md").split("\n", 1)).toEqual(["<!-- email-security-plan -->"]);
+    expect(fleet.written("plan.md")).toContain("0 tenants");
+    expect(fleet.written("plan.html")).toContain("</html>");
   });
 
   it("has its comment in the same place where too few could be planned to go on", async () => {

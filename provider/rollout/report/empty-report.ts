@@ -1,0 +1,24 @@
+import { NO_COUNTS } from "../journal/rollout-view";
+import type { Task } from "../tasks/task";
+import { REPORT_FORMAT, type RolloutReport } from "./rollout-report";
+
+/** The report of a task that no tenant is for: no rollout is made of it. */
+export function emptyReport(source: string, task: Task, reason: string): RolloutReport {
+  const now = new Date().toISOString();
+  return {
+    format: REPORT_FORMAT,
+    id: "none",
+    source,
+    state: "done",
+    isHeld: false,
+    reason,
+    advice: [],
+    digest: "none",
+    createdAt: now,
+    finishedAt: now,
+    task,
+    counts: NO_COUNTS,
+    waves: [],
+    tenants: [],
+  };
+}
