@@ -106,48 +106,48 @@ const VIP_TEXT = new RegExp(String.raw`^((?:\(${NAME}: ${VALUE}\)(?: |$))*)(.*)$
 /** The start of a comment that could be taken for a field, or for the mark of what nobody declared. */
 const LIKE_FIELD = new RegExp(String.raw`^\\*\((?:${NAME}: |unmanaged\) )`);
 
-/** The names between brackets of the fields that stand there, each with the argument. Lists of thousands are read and written by them. */
+/** The fields between brackets by their names there. Lists of thousands are read and written by them. */
 const ENTRY_BRACKETS = bracketsOf(ENTRY_FIELDS);
 const VIP_BRACKETS = bracketsOf(VIP_FIELDS);
 
-function bracketsOf(fields: Readonly<Record<string, Field>>): ReadonlyMap<string, string> {
+type Brackets = ReadonlyMap<string, Required<Pick<Field, "canonical">> & { readonly name: string }>;
+
+function bracketsOf(fields: Readonly<Record<string, Field>>): Brackets {
   return new Map(
-    Object.entries(fields).flatMap(([name, { bracket }]) => (bracket === undefined ? [] : [[bracket, name]])),
+    Object.entries(fields).flatMap(([name, { bracket, canonical = (value: unknown) => value }]) =>
+      bracket === undefined ? [] : [[bracket, { name, canonical }]],
+    ),
   );
 }
 
 /** The fields that stand between brackets, in the order of their descriptors; those of a later release come last. */
 function bracketedFields(
-  brackets: ReadonlyMap<string, string>,
+  brackets: Brackets,
   values: { readonly unknown?: UnknownFields | undefined },
 ): readonly string[] {
   const fields: string[] = [];
-  const add = (name: string, value: unknown): void => {
-    const text = canonicalComment(value as string | undefined);
-    if (text !== "") fields.push(`(${name}: ${bracketed(text)})`);
+  const add = (bracket: string, value: unknown): void => {
+    const text = canonicalComment(value === undefined ? undefined : String(value));
+    if (text !== "") fields.push(`(${bracket}: ${bracketed(text)})`);
   };
-  for (const [name, argument] of brackets) add(name, (values as Readonly<Record<string, unknown>>)[argument]);
-  for (const [name, value] of Object.entries(values.unknown ?? {})) add(name, value);
+  for (const [bracket, { name, canonical }] of brackets)
+    add(bracket, canonical((values as Readonly<Record<string, unknown>>)[name]));
+  for (const [bracket, value] of Object.entries(values.unknown ?? {})) add(bracket, value);
   return fields;
 }
 
 /** Reads fields between brackets back: those that this release knows by their names as arguments. */
-function readFields(
-  brackets: ReadonlyMap<string, string>,
-  text: string,
-): Record<string, string> & { readonly unknown?: UnknownFields } {
+function readFields(brackets: Brackets, text: string): Standing & { readonly unknown?: UnknownFields } {
   if (text === "") return {};
-  const values: Record<string, string> = {};
+  const values: Record<string, unknown> = {};
   const unknown: Record<string, string> = {};
-  for (const [, name = "", raw = ""] of text.matchAll(FIELD)) {
+  for (const [, bracket = "", raw = ""] of text.matchAll(FIELD)) {
     const value = outOfBrackets(raw);
-    const argument = brackets.get(name);
-    if (value !== "" && argument !== undefined) values[argument] = value;
-    else if (value !== "") unknown[name] = value;
+    const field = brackets.get(bracket);
+    if (value !== "" && field !== undefined) values[field.name] = field.canonical(value);
+    else if (value !== "") unknown[bracket] = value;
   }
-  return (Object.keys(unknown).length === 0 ? values : { ...values, unknown }) as ReturnType<
-    typeof readFields
-  >;
+  return Object.keys(unknown).length === 0 ? values : { ...values, unknown };
 }
 
 /** A value as it stands between brackets: what would end them is escaped, a pair of its own is left readable. */

@@ -18,10 +18,10 @@ export function differingTexts(
 }
 
 /** The same in the middle of a sentence: `comment "INC-7"`, `no comment`. */
-export function describeDetails(one: object, limit?: number): string {
+export function describeDetails(one: object): string {
   const details = detailsOf(one);
   const isCommented = details.some(([name]) => name === "comment");
-  const texts = details.map(([name, text]) => `${name} ${quote(text, limit)}`);
+  const texts = details.map(([name, text]) => `${name} ${quote(text)}`);
   return [...(isCommented ? [] : ["no comment"]), ...texts].join(", ");
 }
 

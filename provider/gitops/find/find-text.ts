@@ -3,7 +3,7 @@ import { hanging } from "../../plan/render/columns";
 import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { sentOf } from "../../settings/entry-fields";
-import { describeDetails, detailsOf } from "../../settings/standing-text";
+import { detailsOf } from "../../settings/standing-text";
 import { excerpt, harmless, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type {
@@ -104,13 +104,11 @@ function tellGroup(found: Found, members: readonly Member[], isMany: boolean, sa
   for (const one of ended) tellEnded(one, declared === undefined, members.length > 1, say);
   tellRows(found, members, say);
   if (stack !== undefined) {
+    const details = detailsText(stack);
+    const about = details === "" ? "" : `, ${details}`;
     say(
       6,
-      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${detailsOf(
-        stack,
-      )
-        .map(([name, text]) => `, ${name} ${quote(onOneLine(text), 300)}`)
-        .join("")}`,
+      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${about}`,
     );
   }
 }
@@ -129,13 +127,19 @@ function tellRows({ state, declared, there }: Found, members: readonly Member[],
   for (const [at, row] of there.entries()) {
     const isPlain = state === "agrees" || detailsOf(row).length + detailsOf(declared ?? {}).length === 0;
     if (!isPlain) {
-      say(6, `at the tenant: ${listWord(row.list)}, ${describeDetails(row, 300)}`);
+      say(6, `at the tenant: ${listWord(row.list)}, ${detailsText(row) || "no comment"}`);
     } else if (state === "differs" || there.length > 1) say(6, `at the tenant: ${listWord(row.list)}`);
     const makers = [...new Set(members.map(({ found }) => madeBy(found.there[at])))];
     const [only = ""] = makers;
     if (makers.length === 1) say(6, only);
     else say(6, `made by different people or at different times; --format json shows each`);
   }
+}
+
+function detailsText(one: object): string {
+  return detailsOf(one)
+    .map(([name, text]) => `${name} ${quote(onOneLine(text), 300)}`)
+    .join(", ");
 }
 
 function madeBy(row: RowThere | undefined): string {

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import {
+  AllowDenyEntries,
+  type EntryChange,
+  type NewEntry,
+} from "../../../provider/client/allow-deny-entries";
+import type { Transport } from "../../../provider/client/transport";
+import type { AllowDenyEntryInputs } from "../../../provider/settings/arguments";
+import {
+  changeBody,
+  comparedValues,
+  createBody,
+  DETAIL_NAMES,
+  ENTRY_FIELDS,
+  type Field,
+  isSameStanding,
+  sentOf,
+  standingOf,
+  VIP_FIELDS,
+} from "../../../provider/settings/entry-fields";
+import { readEntry, textOfEntry } from "../../../provider/settings/keyed-list";
+
+/** An entry that says something in every field. */
+const ENTRY: Required<AllowDenyEntryInputs> = {
+  list: "allow",
+  value: "partner.example",
+  entryType: "domain",
+  verdictScope: "graymail",
+  comment: "Contract 7",
+  acceptRisk: "they have no other domain",
+  adopt: true,
+};
+
+const FIELDS = Object.entries<Field>(ENTRY_FIELDS);
+const namesOf = (isMeant: (field: Field) => boolean): string[] =>
+  FIELDS.flatMap(([name, field]) => (isMeant(field) ? [name] : []));
+
+/** A client whose requests' bodies are what it answers. */
+const client = new AllowDenyEntries({
+  send: async ({ body }: { readonly body?: unknown }) => body,
+} as unknown as Transport);
+
+describe("a described field", () => {
+  it("is sent by the client in a new entry", async () => {
+    const body = createBody(ENTRY_FIELDS, { ...ENTRY });
+    expect(await client.create(body as unknown as NewEntry)).toEqual(body);
+    expect(Object.keys(body)).toHaveLength(namesOf(({ wire }) => wire !== undefined).length);
+  });
+
+  it("is sent by the client where it changes in place", async () => {
+    const held = Object.fromEntries(FIELDS.map(([name, { wire = name }]) => [wire, "another"]));
+    const body = changeBody(ENTRY_FIELDS, held, { ...ENTRY });
+    expect(await client.update("id", body as EntryChange)).toEqual(body);
+    const inPlace = namesOf(({ wire, change }) => wire !== undefined && change === "in place");
+    expect(Object.keys(body)).toHaveLength(inPlace.length);
+  });
+
+  it("has one place in a whole list, unless it is an option of the run", () => {
+    expect(namesOf(({ listedIn, change }) => (listedIn === undefined) !== (change === "none"))).toEqual([]);
+  });
+
+  it("goes through the text of a whole list and comes back", () => {
+    const { adopt: _option, ...listed } = ENTRY;
+    expect(readEntry("partner.example (graymail)", textOfEntry(ENTRY))).toEqual(listed);
+  });
+
+  it("in the text of a whole list is in a plan, and compared where it is sent", () => {
+    const text = namesOf(({ listedIn }) => listedIn === "text");
+    expect(Object.keys(standingOf(ENTRY)).sort()).toEqual(text.sort());
+    for (const [name, field] of FIELDS) {
+      if (field.listedIn !== "text") continue;
+      const { [name as "comment"]: _value, ...without } = ENTRY;
+      const isSent = field.wire !== undefined;
+      expect([name, isSameStanding(standingOf(without), standingOf(ENTRY))]).toEqual([name, !isSent]);
+      expect([name, Object.hasOwn(sentOf(ENTRY), name)]).toEqual([name, isSent]);
+    }
+    expect(comparedValues(ENTRY)).toHaveLength(DETAIL_NAMES.length + 1);
+  });
+
+  it("of a VIP in the text of a whole list is one of entries too", () => {
+    const vip = Object.entries<Field>(VIP_FIELDS).filter(([, { listedIn }]) => listedIn === "text");
+    expect(vip.filter(([name]) => !Object.hasOwn(ENTRY_FIELDS, name))).toEqual([]);
+  });
+});
