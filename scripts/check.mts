@@ -38,7 +38,6 @@ const LONG_FILES: Readonly<Record<string, number>> = {
   "provider/resources/lifecycle/entry-writes.ts": 540,
   "provider/resources/lifecycle/list-lifecycle.ts": 581,
   "provider/rollout/plan-target.ts": 429,
-  "provider/rollout/rollouts.ts": 850,
   "provider/settings/list-arguments.ts": 632,
   "provider/tenant/tenant.ts": 554,
 };
