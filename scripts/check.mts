@@ -36,7 +36,6 @@ const LONG_FILES: Readonly<Record<string, number>> = {
   "provider/resources/lifecycle/allow-deny-list.ts": 486,
   "provider/resources/lifecycle/entry-writes.ts": 540,
   "provider/resources/lifecycle/list-lifecycle.ts": 581,
-  "provider/settings/list-arguments.ts": 632,
   "provider/tenant/tenant.ts": 554,
 };
 const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;

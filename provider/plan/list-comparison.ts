@@ -17,8 +17,8 @@ import {
   textOfEntry,
   textOfVip,
 } from "../settings/keyed-list";
-import { ignoring, judge, removals } from "../settings/list-arguments";
 import { prunes } from "../settings/list-mode";
+import { ignoring, judge, removals } from "../settings/list-safeguards";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";

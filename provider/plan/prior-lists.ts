@@ -1,8 +1,8 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
 import { asUnmanaged, isUnmanaged, type KeyedList, textOfEntry, textOfVip } from "../settings/keyed-list";
-import { pruning } from "../settings/list-arguments";
 import { prunesAny } from "../settings/list-mode";
+import { pruning } from "../settings/list-safeguards";
 import { type DesiredList, kindOf } from "./desired";
 
 /** What a list holds before a run, and the rows of it. */
