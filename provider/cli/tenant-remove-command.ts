@@ -126,7 +126,7 @@ async function letStackGo(
     const { identityOfObserved, observe } = await import("../plan/observed.js");
     const { hostOf } = await import("../gitops/plan-tenant.js");
     const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
-    const { undoneOf } = await import("../rollout/plan-target.js");
+    const { undoneOf } = await import("../rollout/plan-verification.js");
     const { RolloutError } = await import("../rollout/errors.js");
     const { readKey } = await import("../rollout/targets/read-key.js");
     const { planText } = await import("../plan/render/text.js");

@@ -1,4 +1,5 @@
-import { ENTRIES, MEMBERS, readPatterns } from "../settings/list-arguments";
+import { ENTRIES, MEMBERS } from "../settings/list-arguments";
+import { readPatterns } from "../settings/list-safeguards";
 import type { Pattern } from "../settings/pattern";
 import { quote } from "../settings/text";
 import { nameOf } from "./declared-in-file";

@@ -1,4 +1,5 @@
-import { checkList, ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
+import { ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
+import { checkList } from "../settings/list-check";
 import { OwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 import { entryArguments, memberArguments } from "./declared";

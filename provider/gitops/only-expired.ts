@@ -9,7 +9,7 @@ import { otherTenantGuards } from "../plan/withheld";
 import type { PlanFile } from "../resources/reviewed-plan";
 import type { Transition } from "../settings/danger";
 import { isUnmanaged, type KeyedList, readEntry } from "../settings/keyed-list";
-import { judge } from "../settings/list-arguments";
+import { judge } from "../settings/list-safeguards";
 import { digestOf, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";

@@ -8,7 +8,6 @@ import { isOverlappingScope } from "../settings/coverage";
 import { isSameStanding, standingOf } from "../settings/entry-fields";
 import { naturalKey } from "../settings/entry-value";
 import {
-  asUnmanaged,
   isUnmanaged,
   type KeyedList,
   keyOfEntry,
@@ -18,8 +17,8 @@ import {
   textOfEntry,
   textOfVip,
 } from "../settings/keyed-list";
-import { ignoring, judge, pruning, removals } from "../settings/list-arguments";
-import { prunes, prunesAny } from "../settings/list-mode";
+import { prunes } from "../settings/list-mode";
+import { ignoring, judge, removals } from "../settings/list-safeguards";
 import { printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
@@ -28,20 +27,15 @@ import { type Desired, type DesiredList, kindOf } from "./desired";
 import { doneSince } from "./left-by-run";
 import type { Observed } from "./observed";
 import type { Guard, Unmanaged } from "./plan";
+import { type PriorList, priorEntries, priorVips } from "./prior-lists";
 import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from "./rows";
-
-/** What a list holds before a run, and the rows of it. */
-interface Before<Row> {
-  readonly content: KeyedList;
-  readonly rows: ReadonlyMap<string, Row>;
-}
 
 type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
 /** What an entry that is declared is held against. */
 interface EntriesAround {
   readonly match: EntryMatch;
-  readonly before: Before<AllowDenyEntryRow>;
+  readonly before: PriorList<AllowDenyEntryRow>;
   /** The rows that are removed. */
   readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
@@ -58,8 +52,6 @@ export class Comparison {
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
-  /** Those that a list would prune, once a refresh has shown them. */
-  readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
@@ -75,19 +67,20 @@ export class Comparison {
 
   compare(list: DesiredList): void {
     if (list.kind === "entry") {
-      const before = this.#entriesBefore(list);
+      const before = priorEntries(list, this.#keyed);
       const going = this.#going(list, before);
       const gone = new Set(going.map(([, row]) => row));
       const match = new EntryMatch(list.declared, this.#keyed);
       const around = { match, before, gone };
       for (const key of Object.keys(list.declared)) this.#entry(list, key, around);
       this.#removals(list, before, going);
+      this.#sayLater(list, before.later);
     } else {
-      const before = this.#vipsBefore(list);
+      const before = priorVips(list, this.#observed.vips);
       for (const [key, text] of Object.entries(list.declared)) this.#vip(list, key, text);
       this.#removals(list, before, this.#going(list, before));
+      this.#sayLater(list, before.later);
     }
-    this.#sayLater(list);
   }
 
   #entry(list: DesiredList, key: string, { match, before: there, gone }: EntriesAround): void {
@@ -218,7 +211,7 @@ export class Comparison {
     };
   }
 
-  #removals(list: DesiredList, { content }: Pick<Before<unknown>, "content">, going: Going): void {
+  #removals(list: DesiredList, { content }: Pick<PriorList<unknown>, "content">, going: Going): void {
     const kind = kindOf(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.confirmedBefore;
@@ -249,7 +242,7 @@ export class Comparison {
   }
 
   /** What is removed because nobody declares it any more. */
-  #going(list: DesiredList, { content, rows }: Before<AllowDenyEntryRow | VipEmployeeRow>): Going {
+  #going(list: DesiredList, { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>): Going {
     return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
       const row = rows.get(key);
       return row === undefined || this.#isDeclaredElsewhere(list, key) ? [] : [[key, row] as const];
@@ -257,9 +250,8 @@ export class Comparison {
   }
 
   /** What a list that prunes leaves for now. */
-  #sayLater(list: DesiredList): void {
-    const left = [...this.#later].filter((row) => !this.#accounted.has(row));
-    this.#later.clear();
+  #sayLater(list: DesiredList, later: readonly (AllowDenyEntryRow | VipEmployeeRow)[]): void {
+    const left = later.filter((row) => !this.#accounted.has(row));
     if (left.length === 0) return;
     const mode = list.options["mode"];
     const noun =
@@ -316,66 +308,6 @@ export class Comparison {
         subject: { kind: "vip", key },
       });
     }
-  }
-
-  /** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
-  #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
-    const known = list.known ?? {};
-    const match = new EntryMatch(known, this.#keyed);
-    const rows = new Map<string, AllowDenyEntryRow>();
-    const content: Record<string, string> = {};
-    const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
-    for (const [key, row] of match.found) {
-      const text = textOfEntry(row);
-      const isOther = isUnmanaged(known[key] ?? "");
-      // Somebody moved it to a list that isn't pruned.
-      if (isOther && !isPruned(key, text)) continue;
-      content[key] = isOther ? asUnmanaged(text) : text;
-      rows.set(key, row);
-    }
-    for (const [key, row] of this.#unmanagedOf(list, () => match.others(), textOfEntry)) {
-      content[key] = asUnmanaged(textOfEntry(row));
-      rows.set(key, row);
-    }
-    return { content, rows };
-  }
-
-  #vipsBefore(list: DesiredList): Before<VipEmployeeRow> {
-    const known = list.known ?? {};
-    const rows = new Map<string, VipEmployeeRow>();
-    const content: Record<string, string> = {};
-    const others = new Map<string, VipEmployeeRow>();
-    for (const [key, row] of this.#observed.vips) {
-      if (!Object.hasOwn(known, key)) {
-        others.set(key, row);
-        continue;
-      }
-      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
-      rows.set(key, row);
-    }
-    for (const [key, row] of this.#unmanagedOf(list, () => others, textOfVip)) {
-      content[key] = asUnmanaged(textOfVip(row));
-      rows.set(key, row);
-    }
-    return { content, rows };
-  }
-
-  /** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
-  #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
-    list: DesiredList,
-    othersOf: () => ReadonlyMap<string, Row>,
-    textOf: (row: Row) => string,
-  ): (readonly [key: string, row: Row])[] {
-    const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
-      if (!prunesAny(options["mode"])) return [];
-      const isPruned = pruning(kindOf(list), options);
-      return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
-    };
-    // A run removes what a refresh has shown, and that goes by what the state says of the list.
-    const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
-    const isShown = new Set(shown.map(([key]) => key));
-    for (const [key, row] of own(list.options)) if (!isShown.has(key)) this.#later.add(row);
-    return shown;
   }
 
   /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */

@@ -4,7 +4,7 @@ import { vipList } from "../resources/lifecycle/vip-list";
 import { FRONTS, type FrontName, nameInUrn, typeOf, typesInUrn } from "../resources/resource-type";
 import type { RawArguments } from "../settings/arguments";
 import { textOfEntry } from "../settings/keyed-list";
-import { pruning } from "../settings/list-arguments";
+import { pruning } from "../settings/list-safeguards";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type Desired, type DesiredList, kindOf } from "./desired";
 import type { Plan } from "./plan";

@@ -5,7 +5,8 @@ import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js"
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
 import { type DeclaredLists, readDeclaredLists } from "../plan/declared-lists";
 import { dynamicType, nativeType } from "../resources/resource-type";
-import { ENTRIES, keyedContent, MEMBERS } from "../settings/list-arguments";
+import { ENTRIES, MEMBERS } from "../settings/list-arguments";
+import { keyedContent } from "../settings/list-check";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { propertiesOf, structOf } from "./wire";
 

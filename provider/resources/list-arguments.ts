@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { InvalidArgumentError } from "../client/errors";
-import { keyedContent, type ListKind } from "../settings/list-arguments";
+import type { ListKind } from "../settings/list-arguments";
+import { keyedContent } from "../settings/list-check";
 import { excerpt } from "../settings/text";
 import { namesElement } from "./ignored-changes";
 

@@ -24,7 +24,6 @@ import {
   type PlanTenant,
   planTarget,
   type TargetPlan,
-  toldChange,
 } from "./plan-target";
 import { askMail, type MailAsked, type MailOf } from "./planned/ask-mail";
 import { planWithMail } from "./planned/plan-with-mail";
@@ -40,6 +39,7 @@ import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
 import { tenantError } from "./tenant-error";
+import { toldChange } from "./tenant-summary";
 
 /** What a rollout is planned with. */
 export interface PlanRolloutOptions {

@@ -1,6 +1,6 @@
-import { join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import type { SettingsClient } from "../client";
-import { type Finding, isLoosening, lineText, SettingsFileError, sortBySeriousness } from "../files/finding";
+import { type Finding, SettingsFileError } from "../files/finding";
 import { lintSettings } from "../files/lint";
 import type { ReadCache } from "../files/read-settings";
 import type { Settings } from "../files/settings";
@@ -9,7 +9,7 @@ import { type Desired, desiredOf } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { identityOfObserved, type Observed, observe } from "../plan/observed";
-import { type Change, changeTransition, type Guard, type Plan, type Unmanaged } from "../plan/plan";
+import type { Guard, Plan } from "../plan/plan";
 import { readyPulumi } from "../plan/pulumi";
 import { planJson } from "../plan/render/json";
 import { seenFingerprint } from "../plan/same-tenant";
@@ -22,16 +22,10 @@ import {
 } from "../plan/stack-holds";
 import { exportStack, knownLists } from "../plan/stack-state";
 import { isOfAnother, withheld } from "../plan/withheld";
-import type { EntryType } from "../settings/assumptions";
-import { inverse, sortByDanger } from "../settings/danger";
-import { isSameStanding } from "../settings/entry-fields";
-import { readEntry } from "../settings/keyed-list";
-import { risksOf } from "../settings/risk";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
-import { excerpt, quote } from "../settings/text";
+import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { readUntil } from "../tenant";
 import type { Asking } from "./asking/address-health";
 import type { AtPlace } from "./asking/plan-each";
 import { type Reach, withTargetClient } from "./asking/target-client";
@@ -45,13 +39,13 @@ import {
   type OrphanedStack,
   renamedTenantGuard,
 } from "./renamed-tenant";
-import { rankTenantChange } from "./report/change-danger";
-import type { TenantChange, UnmanagedAllows } from "./report/rollout-report";
+import type { TenantChange } from "./report/rollout-report";
 import { stackCommands } from "./stack-command";
 import { readStackMarker } from "./stack-marker";
 import { readStateFile } from "./state-file";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
+import { summaryOf, toldChange } from "./tenant-summary";
 import { removeTornAttributes, tornState } from "./torn-files";
 
 /** What the planning of all tenants shares. */
@@ -196,8 +190,7 @@ export function targetPlan(
 ): TargetPlan {
   const plan = withheld(whole);
   const summary: TenantSummary = {
-    ...summaryOf(plan),
-    ...withoutUndefined({ loosened: loosenedIn(plan, context), unmanagedAllows: unmanagedAllowsOf(plan) }),
+    ...summaryOf(plan, context.root),
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
@@ -217,45 +210,6 @@ export function targetPlan(
     guards: plan.guards,
     changes: plan.changes.map(toldChange),
   };
-}
-
-/** So many unmanaged allows of a tenant are kept for reports. */
-const SHOWN_ALLOWS = 10;
-
-function unmanagedAllowsOf({ unmanaged }: Plan): UnmanagedAllows | undefined {
-  const allows = unmanaged.filter(({ kind, before }) => kind === "entry" && before.list === "allow");
-  if (allows.length === 0) return undefined;
-  const [risky = [], others = []] = [true, false].map((is) =>
-    allows.filter((one) => isRiskyAllow(one) === is),
-  );
-  const values = [...risky, ...others].slice(0, SHOWN_ALLOWS).map(({ value }) => excerpt(value, 300));
-  return { count: allows.length, risky: risky.length, values };
-}
-
-function isRiskyAllow({ key }: Unmanaged): boolean {
-  const entry = readEntry(key, "allow");
-  return entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
-}
-
-/** So many loosenings of a tenant are kept for reports. */
-const SHOWN_LOOSENINGS = 10;
-
-/** What is loosened, with its line; undefined where nothing is. */
-function loosenedIn(
-  { findings }: Plan,
-  { root }: Pick<PlanningContext, "root">,
-): readonly string[] | undefined {
-  const all = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
-    if (place === undefined) return excerpt(message, 500);
-    const file = root === undefined ? place.file : relative(root, resolve(place.file));
-    return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
-  });
-  if (all.length === 0) return undefined;
-  const more = all.length - SHOWN_LOOSENINGS;
-  return [
-    ...all.slice(0, SHOWN_LOOSENINGS),
-    ...(more > 0 ? [`and ${more} more, which \`email-security lint\` tells`] : []),
-  ];
 }
 
 /** A tenant that could not be planned. */
@@ -347,74 +301,4 @@ export function planOf(
     fingerprints,
     accepting: { environment: accepting, name },
   });
-}
-
-/** So many changes of a tenant are kept for reports; all of them are in its plan. */
-const SHOWN_CHANGES = 20;
-
-function summaryOf({
-  counts: { added, changed, removed },
-  changes,
-}: Plan): Pick<TenantSummary, "planned" | "changes" | "alarms"> {
-  const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
-  return {
-    planned: { added, changed, removed },
-    changes: sortByRank(changes.map(toldChange)).slice(0, SHOWN_CHANGES),
-    alarms: { danger: alarmed("danger"), accepted: alarmed("accepted"), warning: alarmed("warning") },
-  };
-}
-
-function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
-  return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
-}
-
-/** A change as reports have it. */
-export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
-  const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
-  return {
-    sign,
-    kind,
-    value,
-    ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
-    ...(alarm === "none" ? {} : { alarm }),
-  };
-}
-
-/**
- * Reads a tenant again after its run, and answers what of its plan is not as it was to be; empty when all is.
- *
- * @param reviewed the plan that the run was held to.
- */
-export async function notAsPlanned(
-  target: Target,
-  key: string,
-  plan: Plan,
-  reach: Reach,
-): Promise<{ readonly left: readonly string[]; readonly identity?: TenantIdentity }> {
-  if (plan.changes.length === 0) return { left: [] };
-  // The lists may lag behind what was just written.
-  return await readUntil(
-    async () => {
-      const { observed } = await readTenant(target, key, reach);
-      return { left: undoneOf(plan, observed), identity: identityOfObserved(target.baseUrl, observed) };
-    },
-    ({ left }) => left.length === 0,
-  );
-}
-
-/** The same of a tenant that was read; the most dangerous first, such as a deny that is not there. */
-export function undoneOf({ changes }: Plan, observed: Observed): readonly string[] {
-  return sortByDanger(
-    changes.filter((change) => !isDone(change, observed)),
-    (change) => inverse(changeTransition(change)),
-  ).map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);
-}
-
-const DONE = { add: "there as declared", change: "as declared", remove: "gone" } as const;
-
-function isDone({ kind, key, after }: Change, { entries, vips }: Observed): boolean {
-  const vip = vips.get(key);
-  const rows = kind === "entry" ? (entries.get(key) ?? []) : vip === undefined ? [] : [vip];
-  if (after === undefined) return rows.length === 0;
-  return rows.some((row) => isSameStanding(row, after));
 }

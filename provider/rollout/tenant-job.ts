@@ -25,7 +25,8 @@ import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
 import type { PermitOffice } from "./permits/permit-office";
-import { notAsPlanned, readTenant } from "./plan-target";
+import { readTenant } from "./plan-target";
+import { notAsPlanned } from "./plan-verification";
 import { leftOutText } from "./report/told-rollout";
 import {
   isStackThere,

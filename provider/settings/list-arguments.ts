@@ -2,7 +2,6 @@ import { z } from "zod";
 import {
   type ArgumentFailure,
   allowDenyEntryArguments,
-  type Checked,
   checkEntryArguments,
   checkVipEmployee,
   commentRefusal,
@@ -10,9 +9,7 @@ import {
   ON_DELETE,
   oneOf,
   type RawArguments,
-  validate,
   vipEmployeeArguments,
-  withoutEmpty,
 } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
 import { type Standing, standingOf } from "./entry-fields";
@@ -27,30 +24,20 @@ import {
   nameOfKey,
   readEntry,
   readVip,
-  sortedByKey,
   textOfEntry,
   textOfVip,
   type UnknownFields,
 } from "./keyed-list";
-import {
-  explainVipMode,
-  LIST_MODES,
-  type ListMode,
-  prunes,
-  prunesAny,
-  VIP_LIST_MODES,
-  type VipListMode,
-} from "./list-mode";
-import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
-import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
-import { keyPath } from "./property-path";
-import { guardRemovals, type RemovalLimits } from "./removal-guard";
+import { explainVipMode, LIST_MODES, type ListMode, VIP_LIST_MODES, type VipListMode } from "./list-mode";
+import type { OwnDomains } from "./own-domains";
+import { type PatternTarget, parsePattern } from "./pattern";
+import type { RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
-import { canonicalComment, printable, quote } from "./text";
+import { canonicalComment, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
 /** What every list takes beside its content. */
-interface ListOptions extends RemovalLimits {
+export interface ListOptions extends RemovalLimits {
   readonly mode?: ListMode;
   readonly ignore?: readonly string[];
   readonly protect?: readonly string[];
@@ -376,252 +363,6 @@ function placeOf(first: Placed, second: Placed): string {
   return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
 }
 
-/** The most failures that are told one by one where nothing is said; a list that is wrong throughout is wrong in one way. */
-const MAX_FAILURES = 100;
-
-/**
- * Checks the arguments of a whole list, and brings its content to the keyed form. Pure: what a run would remove is
- * judged by what the arguments of the run before, or a refresh since, hold.
- *
- * @param previous the checked arguments of the run before, where there was one.
- * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
- * @param maxFailures how many are told one by one; a last one says how many more there are.
- */
-export function checkList(
-  kind: ListKind,
-  raw: RawArguments,
-  previous: RawArguments = {},
-  own: OwnDomains = NO_OWN_DOMAINS,
-  maxFailures = MAX_FAILURES,
-): Checked {
-  const given = withoutEmpty(raw);
-  const failures = validate(kind.schema, given);
-  const content = given[kind.property];
-  if (content === undefined) {
-    failures.push({
-      property: kind.property,
-      reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
-    });
-  }
-  const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content, own);
-  failures.push(...read.failures);
-  const inputs = { ...given, [kind.property]: read.keyed };
-  if (prunes(given["mode"], undefined) && given["onDelete"] === "keep") {
-    failures.push({
-      property: "onDelete",
-      reason: `can't be "keep" in mode ${quote(given["mode"])}, which removes what is not declared; leave one of the two out`,
-    });
-  }
-  // What is not known yet in a preview is judged in the update, before any write.
-  const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(read.keyed).includes(UNKNOWN);
-  if (failures.length === 0 && isKnown) {
-    failures.push(...judge(kind, inputs, read.keyed as KeyedList, previous));
-  }
-  return { inputs, failures: atMost(failures, maxFailures) };
-}
-
-/**
- * The content of a list in its keyed form, if it is plain and without a mistake; else undefined, and the check of the
- * arguments as they are will tell why.
- */
-export function keyedContent(kind: ListKind, content: unknown): KeyedList | undefined {
-  const { keyed, failures } = readContent(kind, content);
-  if (failures.length > 0 || keyed === UNKNOWN) return undefined;
-  return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
-}
-
-/** @param own left out where the program keys its own list: what is risky is told by check. */
-function readContent(
-  kind: ListKind,
-  content: unknown,
-  own?: OwnDomains,
-): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
-  if (content === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
-  const { property } = kind;
-  const failures: ArgumentFailure[] = [];
-  const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {
-    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, own);
-    if (reason !== undefined) failures.push({ property: place(), reason });
-  };
-  if (isObject(content) && kind.isKeyed(content)) {
-    for (const key of Object.keys(content)) refuse(key, content[key] as string, () => keyPath(property, key));
-    return { keyed: sortedByKey(content), failures };
-  }
-  const byKey = new Map<string, Placed>();
-  const bySubject = new Map<string, readonly Placed[]>();
-  let isKnown = true;
-  const take = (raw: unknown, place: string, key: string | undefined): void => {
-    const element = raw === UNKNOWN ? UNKNOWN : kind.readElement(raw, key);
-    if (element === UNKNOWN) {
-      isKnown = false;
-    } else if (isFailures(element)) {
-      for (const failure of element) {
-        const at = failure.property === "" ? place : `${place}${step(failure.property)}`;
-        failures.push({ property: at, reason: failure.reason });
-      }
-    } else {
-      const placed = { ...element, place };
-      const subject = kind.subject(element.key);
-      const same = bySubject.get(subject) ?? [];
-      const clash = same.map((first) => kind.clash(first, placed)).find((reason) => reason !== undefined);
-      bySubject.set(subject, [...same, placed]);
-      if (clash === undefined) byKey.set(element.key, placed);
-      else failures.push({ property: place, reason: `${quote(element.written)} ${clash}` });
-      refuse(element.key, element.knownText ?? element.text, () => place);
-    }
-  };
-  if (Array.isArray(content)) {
-    for (const [at, raw] of content.entries()) take(raw, `${property}[${at}]`, undefined);
-  } else if (isObject(content)) {
-    for (const [key, raw] of Object.entries(content)) take(raw, keyPath(property, key), key);
-  } else {
-    failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
-  }
-  if (!isKnown) return { keyed: UNKNOWN, failures };
-  const keyed = Object.fromEntries([...byKey.values()].map(({ key, text }) => [key, text]));
-  return { keyed: sortedByKey(keyed), failures };
-}
-
-/** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */
-export function judge(
-  kind: ListKind,
-  inputs: RawArguments,
-  keyed: KeyedList,
-  previous: RawArguments,
-): ArgumentFailure[] {
-  const { property } = kind;
-  const options = inputs as ListOptions;
-  const failures: ArgumentFailure[] = [];
-  const ignored = readPatterns(options.ignore);
-  const protecting = readPatterns(options.protect);
-  // Lists are long, and most have no patterns to hold against them.
-  const declared = ignored.length + protecting.length === 0 ? [] : Object.entries(keyed);
-  const names = (pattern: Pattern, among: readonly (readonly [string, unknown])[]): string[] =>
-    among
-      .filter(([key, text]) => pattern.matches(kind.target(key, String(text))))
-      .map(([key, text]) => kind.describe(key, String(text)));
-  for (const pattern of ignored) {
-    const both = names(pattern, declared);
-    if (both.length === 0) continue;
-    failures.push({
-      property: "ignore",
-      reason: `holds ${quote(pattern.text)}, which names what is declared too (${few(both)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
-    });
-  }
-  const before = (previous[property] ?? {}) as KeyedList;
-  const removed = removals(kind, before, keyed, options);
-  for (const pattern of protecting) {
-    if (names(pattern, declared).length === 0) {
-      failures.push({
-        property: "protect",
-        reason: `holds ${quote(pattern.text)}, and no ${kind.noun[0]} that it names is declared. What is protected must be there: declare it, or take the pattern away`,
-      });
-      continue;
-    }
-    const lost = names(pattern, removed);
-    if (lost.length === 0) continue;
-    failures.push({
-      property: "protect",
-      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${few(lost)}). Declare it again, or narrow the pattern`,
-    });
-  }
-  const confirmedBefore = previous["confirmRemovals"];
-  const refusal = guardRemovals(
-    {
-      removed: removed.map(([key, text]) => ({
-        name: kind.describe(key, text),
-        from: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
-      })),
-      before: countOf(kind, before, options),
-      after: Object.keys(keyed).length,
-      noun: kind.noun,
-    },
-    options,
-    typeof confirmedBefore === "number" ? confirmedBefore : undefined,
-  );
-  if (refusal !== undefined) failures.push({ property, reason: refusal });
-  return failures;
-}
-
-/**
- * What a run removes, by key with the text before: what was declared, or shown as unmanaged in a mode that prunes it,
- * and is not declared any more; never what is ignored.
- */
-export function removals(
-  kind: ListKind,
-  before: KeyedList,
-  declared: KeyedList,
-  options: Pick<ListOptions, "mode" | "ignore"> & { readonly onDelete?: (typeof ON_DELETE)[number] },
-): [key: string, text: string][] {
-  if (options.onDelete === "keep") return [];
-  const isIgnored = ignoring(kind, options);
-  const isPruned = pruning(kind, options);
-  const removed: [key: string, text: string][] = [];
-  for (const key of Object.keys(before)) {
-    const text = before[key] ?? "";
-    if (Object.hasOwn(declared, key)) continue;
-    if (isUnmanaged(text) ? isPruned(key, text) : !isIgnored(key, text)) removed.push([key, text]);
-  }
-  return removed;
-}
-
-/** Tells what a list never touches. */
-export function ignoring(
-  kind: ListKind,
-  { ignore }: Pick<ListOptions, "ignore">,
-): (key: string, text: string) => boolean {
-  const ignored = readPatterns(ignore);
-  return (key, text) => ignored.some((pattern) => pattern.matches(kind.target(key, text)));
-}
-
-/** Tells what a list removes although nobody declared it. */
-export function pruning(
-  kind: ListKind,
-  options: Pick<ListOptions, "mode" | "ignore">,
-): (key: string, text: string) => boolean {
-  if (!prunesAny(options.mode)) return () => false;
-  const isIgnored = ignoring(kind, options);
-  return (key, text) => prunes(options.mode, kind.target(key, text).list) && !isIgnored(key, text);
-}
-
-/** How many there are of which some may be removed: those nobody declared count only where they may go. */
-function countOf(kind: ListKind, before: KeyedList, { mode }: ListOptions): number {
-  const mayGo = ([key, text]: [string, string]): boolean =>
-    !isUnmanaged(text) || prunes(mode, kind.target(key, text).list);
-  return Object.entries(before).filter(mayGo).length;
-}
-
-/** The patterns that can be read; those that can't be were told by the check. */
-export function readPatterns(texts: readonly string[] | undefined): Pattern[] {
-  if (!Array.isArray(texts)) return [];
-  return texts.flatMap((text) => {
-    const parsed = typeof text === "string" ? parsePattern(text) : undefined;
-    return parsed?.ok ? [parsed.value] : [];
-  });
-}
-
-function few(names: readonly string[]): string {
-  const shown = names.slice(0, 5).map(printable).join(", ");
-  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
-}
-
-function atMost(failures: readonly ArgumentFailure[], count: number): ArgumentFailure[] {
-  if (failures.length <= count) return [...failures];
-  return [
-    ...failures.slice(0, count),
-    { property: failures[count]?.property ?? "", reason: `and ${failures.length - count} more like these` },
-  ];
-}
-
-function isFailures(element: Element): element is readonly ArgumentFailure[] {
-  return Array.isArray(element);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** One step of a property path. */
-function step(property: string): string {
-  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : keyPath("", property);
 }

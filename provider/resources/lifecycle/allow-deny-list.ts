@@ -16,8 +16,9 @@ import {
   readEntry,
   textOfEntry,
 } from "../../settings/keyed-list";
-import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
 import { prunes } from "../../settings/list-mode";
+import { readPatterns } from "../../settings/list-safeguards";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";

@@ -4,16 +4,10 @@ import { sameListText } from "../../settings/comparable";
 import { cutByDanger } from "../../settings/danger";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
-import {
-  checkList,
-  ignoring,
-  judge,
-  type ListKind,
-  pruning,
-  readPatterns,
-  removals,
-} from "../../settings/list-arguments";
+import type { ListKind } from "../../settings/list-arguments";
+import { checkList } from "../../settings/list-check";
 import { type ListMode, prunes, prunesAny } from "../../settings/list-mode";
+import { ignoring, judge, pruning, readPatterns, removals } from "../../settings/list-safeguards";
 import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
 import { printable, quote } from "../../settings/text";

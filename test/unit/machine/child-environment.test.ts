@@ -103,6 +103,6 @@ it("is thought of wherever a child is started", () => {
   ]);
   for (const file of running) expect([file, source(file).includes("leanEnvironment(")]).toEqual([file, true]);
   const pools = files.filter((file) => source(file).includes("new EnginePool("));
-  expect(pools.sort()).toEqual(["provider/rollout/rollouts.ts", "provider/rollout/worker.ts"]);
+  expect(pools.sort()).toEqual(["provider/rollout/rollout-run.ts", "provider/rollout/worker.ts"]);
   for (const file of pools) expect(source(file)).toContain("new EnginePool(leanEnvironment(environment))");
 });

@@ -15,11 +15,11 @@ import {
 } from "../../../provider/settings/arguments";
 import {
   allowDenyListArguments,
-  checkList,
   ENTRIES,
   MEMBERS,
   vipListArguments,
 } from "../../../provider/settings/list-arguments";
+import { checkList } from "../../../provider/settings/list-check";
 import { schemaExamples } from "../../../scripts/build-plugin.mjs";
 import { pluginWords } from "../../../scripts/plugin-words.mjs";
 import native from "../../../sdk/nodejs/package.json";

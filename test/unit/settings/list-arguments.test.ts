@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { checkList, ENTRIES, keyedContent, MEMBERS } from "../../../provider/settings/list-arguments";
+import { ENTRIES, MEMBERS } from "../../../provider/settings/list-arguments";
+import { checkList, keyedContent } from "../../../provider/settings/list-check";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { UNKNOWN } from "../../../provider/settings/unknown";
 

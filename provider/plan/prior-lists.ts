@@ -1,0 +1,79 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { EntryMatch, type KeyedRows } from "../resources/lifecycle/entry-match";
+import { asUnmanaged, isUnmanaged, type KeyedList, textOfEntry, textOfVip } from "../settings/keyed-list";
+import { prunesAny } from "../settings/list-mode";
+import { pruning } from "../settings/list-safeguards";
+import { type DesiredList, kindOf } from "./desired";
+
+/** What a list holds before a run, and the rows of it. */
+export interface PriorList<Row> {
+  readonly content: KeyedList;
+  readonly rows: ReadonlyMap<string, Row>;
+  /** The rows that the list would prune, once a refresh has shown them. */
+  readonly later: readonly Row[];
+}
+
+/** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
+export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
+  const known = list.known ?? {};
+  const match = new EntryMatch(known, keyed);
+  const rows = new Map<string, AllowDenyEntryRow>();
+  const content: Record<string, string> = {};
+  const isPruned = pruning(kindOf(list), list.optionsBefore ?? list.options);
+  for (const [key, row] of match.found) {
+    const text = textOfEntry(row);
+    const isOther = isUnmanaged(known[key] ?? "");
+    // Somebody moved it to a list that isn't pruned.
+    if (isOther && !isPruned(key, text)) continue;
+    content[key] = isOther ? asUnmanaged(text) : text;
+    rows.set(key, row);
+  }
+  const { shown, later } = unmanagedOf(list, () => match.others(), textOfEntry);
+  for (const [key, row] of shown) {
+    content[key] = asUnmanaged(textOfEntry(row));
+    rows.set(key, row);
+  }
+  return { content, rows, later };
+}
+
+export function priorVips(
+  list: DesiredList,
+  observed: ReadonlyMap<string, VipEmployeeRow>,
+): PriorList<VipEmployeeRow> {
+  const known = list.known ?? {};
+  const rows = new Map<string, VipEmployeeRow>();
+  const content: Record<string, string> = {};
+  const others = new Map<string, VipEmployeeRow>();
+  for (const [key, row] of observed) {
+    if (!Object.hasOwn(known, key)) {
+      others.set(key, row);
+      continue;
+    }
+    content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
+    rows.set(key, row);
+  }
+  const { shown, later } = unmanagedOf(list, () => others, textOfVip);
+  for (const [key, row] of shown) {
+    content[key] = asUnmanaged(textOfVip(row));
+    rows.set(key, row);
+  }
+  return { content, rows, later };
+}
+
+/** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
+function unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
+  list: DesiredList,
+  othersOf: () => ReadonlyMap<string, Row>,
+  textOf: (row: Row) => string,
+): { readonly shown: readonly (readonly [key: string, row: Row])[]; readonly later: readonly Row[] } {
+  const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
+    if (!prunesAny(options["mode"])) return [];
+    const isPruned = pruning(kindOf(list), options);
+    return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
+  };
+  // A run removes what a refresh has shown, and that goes by what the state says of the list.
+  const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
+  const isShown = new Set(shown.map(([key]) => key));
+  const later = own(list.options).flatMap(([key, row]) => (isShown.has(key) ? [] : [row]));
+  return { shown, later };
+}

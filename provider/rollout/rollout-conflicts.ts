@@ -1,0 +1,47 @@
+import type { RolloutCommands } from "./commands";
+import { RolloutError } from "./errors";
+import type { Rival } from "./journal/rollout-record";
+import { adviceOn } from "./report/report-of";
+import type { Advice } from "./report/rollout-report";
+import type { RolloutContext } from "./rollout-context";
+
+/** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
+export async function rivalError(rival: Rival, context: RolloutContext): Promise<RolloutError> {
+  const [what, next] = await describeRival(rival, context);
+  return new RolloutError("ERR_ROLLOUT_BUSY", `${what} Nothing was changed. ${next}`);
+}
+
+/** What another rollout is at, and what to do about it. */
+export async function describeRival(
+  { id, state, reason = "", stacks }: Rival,
+  context: RolloutContext,
+): Promise<readonly [what: string, next: string]> {
+  const { commands, journal } = context;
+  const isHeld = await context.isHeld(id);
+  const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+  const is = isHeld
+    ? "is under way."
+    : state === "waiting"
+      ? `waits for a person. ${reason}`
+      : state === "stopped"
+        ? `was stopped. ${reason}`
+        : "was interrupted.";
+  const advice: readonly Advice[] = isHeld
+    ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
+    : [
+        ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
+        { why: "Or abandon it:", command: commands.abandon(id) },
+      ];
+  return [
+    `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,
+    advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" "),
+  ];
+}
+
+/** The error where a rollout to roll back is still running. */
+export function underWayError(id: string, commands: RolloutCommands): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, roll it back: \`${commands.rollback(id)}\``,
+  );
+}

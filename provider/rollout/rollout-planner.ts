@@ -1,0 +1,229 @@
+import { dirname } from "node:path";
+import type { Finding } from "../files/finding";
+import { withoutUndefined } from "../settings/without-undefined";
+import { engineCapacity } from "./capacity";
+import { beforeAnything } from "./ended-by-journal";
+import { hurriedBy } from "./journal/patience";
+import { rememberedIdentities } from "./journal/remembered-identities";
+import type { RolloutSpec } from "./journal/rollout-record";
+import { allSkips } from "./journal/skips";
+import { withUnseen } from "./marks/with-unseen";
+import { receiversOf } from "./notify/receivers";
+import { originOf } from "./origin";
+import { PermitOffice } from "./permits/permit-office";
+import { type PlannedRollout, type PlanRolloutOptions, planRollout, stackFilesOf } from "./plan-rollout";
+import type { PlanTenant } from "./plan-target";
+import type { MailOf } from "./planned/ask-mail";
+import { getReappliedChanges } from "./reapplied-changes";
+import { type FilesOf, rollbackOf } from "./rollback/rollback";
+import { underWayError } from "./rollout-conflicts";
+import type { RolloutContext } from "./rollout-context";
+import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
+import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
+import { assignWaves } from "./targets/assign-waves";
+import { refuseNotAllowed } from "./targets/not-allowed";
+import { readTargets } from "./targets/read-targets";
+import type { ReadMemory } from "./targets/same-tenant";
+import { type Selection, selectTargets } from "./targets/select-targets";
+import type { Target } from "./targets/target";
+import { toleratedOf } from "./targets/tolerance";
+import type { Task } from "./tasks/task";
+import { keyVariablesOf } from "./tenant-environment";
+
+/** What is to be planned. */
+export interface PlanRequest extends Selection {
+  /** The targets file. */
+  readonly file: string;
+  /** Instead of what the waves say: how many are changed at once, in each wave. It is also how many are planned at once. */
+  readonly maxConcurrent?: number;
+  /** The day (UTC) by which `expires` is judged. Default: today. */
+  readonly today?: string;
+  readonly alwaysRunEngine?: boolean;
+  /** Whose mail is asked what it says of the changes. Default: nobody's. */
+  readonly mail?: MailOf;
+  /** What it is for. Default: to bring what the files say. */
+  readonly task?: Task;
+  /** Of those that are selected, the only ones that it is of, by name. Default: all. */
+  readonly among?: readonly string[];
+  readonly onProgress?: (planned: number, of: number) => void;
+  readonly onMail?: (asked: number, of: number) => void;
+  /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
+  readonly stopping?: AbortSignal;
+}
+
+/** How a rollback is planned. */
+export type RollbackRequest = Selection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
+
+/** A rollout that was planned, and what is to be said of its targets file. */
+export interface PlannedRequest extends PlannedRollout {
+  readonly findings: readonly Finding[];
+}
+
+/** Plans rollouts, and their rollbacks. */
+export class RolloutPlanner {
+  readonly #context: RolloutContext;
+
+  constructor(context: RolloutContext) {
+    this.#context = context;
+  }
+
+  /** Reads the targets, puts them into waves, and plans each. Writes to the journal alone. */
+  async plan(request: PlanRequest): Promise<PlannedRequest> {
+    const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
+    const targets = readTargets(file);
+    const among = request.among && new Set(request.among);
+    const { targets: selected, skipped } = await this.#withoutSkipped(
+      file,
+      targets.project,
+      selectTargets(targets.targets, request).filter(({ name }) => among?.has(name) !== false),
+      request,
+    );
+    // What can't be sent is known before anything is begun.
+    receiversOf(targets.notify, this.#context.environment);
+    const { waves, findings } = assignWaves(targets.waves, selected);
+    const { project, services, failureTolerance, notify } = targets;
+    const spec: Omit<RolloutSpec, "backend"> = {
+      source: file,
+      project,
+      today,
+      waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
+      ...(failureTolerance === undefined
+        ? {}
+        : { tolerated: toleratedOf(failureTolerance, selected.length) }),
+      services: [...services],
+      ...(notify === undefined ? {} : { notify }),
+      keyVariables: keyVariablesOf(targets.targets),
+      ...withoutUndefined({ skipped }),
+      ...(task === undefined ? {} : { task }),
+    };
+    const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
+    const memory = this.#memory(file, project, targets.targets);
+    const declaredStacks = new Set(targets.targets.map(({ stack }) => stack));
+    const known = { memory, declaredStacks };
+    const planned = await this.#plan(spec, selected, { ...request, ...planTenant, ...known });
+    return { ...planned, findings: [...targets.findings, ...findings] };
+  }
+
+  /**
+   * Plans to roll a rollout back, for the tenants that it changed or tried to.
+   *
+   * @param to files of another time, and their name. Default: the state of each tenant before it.
+   */
+  async planRollback(id: string, to: FilesOf | undefined, request: RollbackRequest): Promise<PlannedRollout> {
+    const { journal, commands } = this.#context;
+    const record = await journal.record(id);
+    if (await this.#context.isHeld(id)) throw underWayError(id, commands);
+    const {
+      targets,
+      waves,
+      planTenant,
+      files,
+      to: rollsBackTo,
+      skipped,
+      declared,
+      notes,
+    } = await rollbackOf(journal, record, to, request, commands);
+    for (const note of notes) this.#context.log(note);
+    const {
+      backend: _backend,
+      folder: _folder,
+      prunedAtMs: _prunedAtMs,
+      skipped: _skipped,
+      keyVariables: _keyVariables,
+      task: _task,
+      ...rest
+    } = record.spec;
+    const { maxConcurrent } = request;
+    return await this.#plan(
+      {
+        ...rest,
+        waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
+        keyVariables: keyVariablesOf(declared),
+        rollsBack: id,
+        rollsBackTo,
+        ...withoutUndefined({ skipped }),
+      },
+      targets,
+      {
+        ...request,
+        planTenant,
+        memory: this.#memory(record.spec.source, record.spec.project, declared),
+        ...withoutUndefined({ files }),
+      },
+    );
+  }
+
+  async #plan(
+    spec: Omit<RolloutSpec, "backend">,
+    targets: readonly Target[],
+    request: Pick<
+      PlanRequest,
+      "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
+    > &
+      Pick<PlanRolloutOptions, "files" | "planTenant" | "memory" | "declaredStacks">,
+  ): Promise<PlannedRollout> {
+    const { environment, journal, commands } = this.#context;
+    refuseNotAllowed(spec.source, targets, spec.waves, environment);
+    const backend = stateBackend(environment, projectFolder(spec.source));
+    const fingerprint = { ...spec, backend: backend.fingerprint };
+    requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
+    using marks = this.#context.marks(spec);
+    const minded = await marks.look(spec.project, spec.task);
+    const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
+    const places = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
+    const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment, [...places]) };
+    const office = new PermitOffice(journal.database);
+    hurriedBy(journal.database, request);
+    try {
+      const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping } = request;
+      const { files, planTenant, memory, declaredStacks } = request;
+      const planned = await planRollout(full, targets, {
+        journal,
+        commands,
+        office,
+        backend,
+        environment,
+        concurrency: maxConcurrent ?? engineCapacity(),
+        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping }),
+        ...withoutUndefined({ files, planTenant, memory, declaredStacks }),
+      });
+      const again =
+        spec.rollsBack === undefined ? await getReappliedChanges(journal, planned.id, minded) : [];
+      return { ...planned, ...(again.length === 0 ? {} : { again }) };
+    } catch (error) {
+      throw beforeAnything(error);
+    } finally {
+      await office.close();
+    }
+  }
+
+  /** Leaves out whom a person said to go on without. */
+  async #withoutSkipped(
+    source: string,
+    project: string,
+    targets: readonly Target[],
+    selection: Selection,
+  ): Promise<WithoutSkipped> {
+    const { journal, environment, commands } = this.#context;
+    const { database } = journal;
+    if ((await allSkips(database)).length === 0) return { targets };
+    const { fingerprint } = stateBackend(environment, projectFolder(source));
+    const whose = { project, backend: fingerprint };
+    return await withoutSkipped(database, whose, targets, selection, { commands, source });
+  }
+
+  /** Reads what the journal knows of tenants. @param all those of the targets file. */
+  #memory(source: string, project: string, all: readonly Target[]): ReadMemory {
+    const { journal, environment } = this.#context;
+    return async (of) => {
+      const { fingerprint: backend } = stateBackend(environment, projectFolder(source));
+      return await rememberedIdentities(journal.database, { project, backend }, all, of);
+    };
+  }
+}
+
+async function planOfTask(task: Task): Promise<PlanTenant> {
+  return task === "only-expired"
+    ? (await import("./tasks/plan-expired.js")).planExpired
+    : (await import("./tasks/plan-mending.js")).planMending;
+}

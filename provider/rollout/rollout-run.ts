@@ -1,0 +1,299 @@
+import { hostname } from "node:os";
+import { leanEnvironment } from "../machine/child-environment";
+import { withCode } from "../settings/email-security-error";
+import { withoutUndefined } from "../settings/without-undefined";
+import { AddressHealth } from "./asking/address-health";
+import { checkReach, lookWith, type Reach } from "./asking/target-client";
+import { conduct } from "./coordinator";
+import { beforeAnything, holdLost } from "./ended-by-journal";
+import { EnginePool } from "./engine/engine-pool";
+import { RolloutError } from "./errors";
+import type { CurrentTargets } from "./journal/journal";
+import { hurriedBy } from "./journal/patience";
+import type { RolloutRecord } from "./journal/rollout-record";
+import type { Lane } from "./lanes/lane";
+import { LocalLane } from "./lanes/local-lane";
+import { RolloutNotices } from "./notify/rollout-notices";
+import { nameOfWho } from "./origin";
+import { PermitOffice } from "./permits/permit-office";
+import { reportOf } from "./report/report-of";
+import type { RolloutEvent } from "./report/rollout-event";
+import type { RolloutReport } from "./report/rollout-report";
+import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
+import { rivalError, underWayError } from "./rollout-conflicts";
+import type { RolloutContext } from "./rollout-context";
+import { projectFolder, requireSameBackend, stateBackend } from "./state-backend";
+import { compareTargets, type TargetComparison } from "./targets/compare-targets";
+import { compareWaves } from "./targets/compare-waves";
+import { refuseNotAllowed } from "./targets/not-allowed";
+import { readTargets } from "./targets/read-targets";
+import { limitOf } from "./targets/service-limit";
+import type { Target } from "./targets/target";
+import { keyVariablesOf } from "./tenant-environment";
+import { tenantJob } from "./tenant-job";
+import type { RolloutState } from "./wave";
+import { WorkPlaces } from "./work-places";
+
+/** How a rollout is run. */
+export interface RunRequest {
+  /** The wave after which to wait for a person. */
+  readonly until?: string;
+  /** Whether what failed is tried again. */
+  readonly retry: boolean;
+  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  readonly anyTime?: boolean;
+  /** How many tenants this machine changes at once, whatever its cores and memory are. */
+  readonly maxConcurrent?: number;
+  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  readonly lockWaitMs?: number;
+  /** Told once it is begun, before anything happens: how the journal has it then. */
+  readonly onBegun?: (report: RolloutReport) => Promise<void>;
+  readonly onEvent: (event: RolloutEvent) => void;
+  /** Told what takes long, while it runs. Default: who was named when the journal was opened. */
+  readonly log?: (line: string) => void;
+  /** Begins nothing more; what is under way is finished. */
+  readonly stopping: AbortSignal;
+  /** Ends at once. */
+  readonly aborted: AbortSignal;
+}
+
+/** A run of a rollout, until it is done, stops, waits for a person, or is interrupted. */
+export class RolloutRun {
+  readonly #context: RolloutContext;
+
+  constructor(context: RolloutContext) {
+    this.#context = context;
+  }
+
+  /** @returns the state in which it ended. */
+  async run(id: string, request: RunRequest): Promise<RolloutState> {
+    const { journal, environment, commands } = this.#context;
+    const lost = new AbortController();
+    let state: RolloutState;
+    hurriedBy(journal.database, request);
+    this.#context.log = request.log ?? this.#context.defaultLog;
+    const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
+    if (hold === undefined) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `Another run is at the rollout ${id}; \`${commands.status(id)}\` shows how far it is.`,
+      );
+    }
+    try {
+      const record = await journal.record(id);
+      if (record.digest === "") {
+        throw new RolloutError(
+          "ERR_ROLLOUT_NOT_FOUND",
+          `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
+        );
+      }
+      if (record.spec.prunedAtMs !== undefined) {
+        throw new RolloutError(
+          "ERR_ROLLOUT_NOT_KNOWN",
+          `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${commands.plan(record.spec.source, [], record.spec.task)}\``,
+        );
+      }
+      const recorded = (await journal.tenants(id)).map(({ target }) => target);
+      const current = currentTargets(record, recorded);
+      const targets = (current?.targets ?? recorded).filter(
+        ({ stack }) => current?.leftOut.has(stack) !== true,
+      );
+      // Whoever can write into the journal decides no more than who can write the targets file.
+      refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
+      checkReach(environment, targets);
+      for (const note of current?.notes ?? []) this.#context.log(note);
+      const notices = new RolloutNotices(
+        record.spec.notify,
+        environment,
+        async () => await reportOf(journal, id, false, commands),
+      );
+      const isMinded = await this.#begin(record, request, current).catch((error: unknown) => {
+        throw beforeAnything(error);
+      });
+      await request.onBegun?.(await reportOf(journal, id, true, commands));
+      const aborted = AbortSignal.any([request.aborted, lost.signal]);
+      const onEvent = (event: RolloutEvent): void => {
+        request.onEvent(event);
+        notices.happened(event);
+      };
+      try {
+        state = await this.#conduct(record, { ...request, aborted, onEvent }, isMinded);
+      } finally {
+        for (const problem of await notices.end(aborted)) this.#context.log(problem);
+      }
+      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason, commands);
+      if (isMinded) await this.#mark(record);
+    } finally {
+      await hold.release();
+    }
+    return state;
+  }
+
+  /**
+   * Marks a rollout as running, unless another is at the same stacks.
+   *
+   * @returns whether it leaves something beside the stacks: one that changes nothing does not.
+   */
+  async #begin(
+    { id }: RolloutRecord,
+    { until, retry, stopping }: RunRequest,
+    current: CurrentTargets | undefined,
+  ): Promise<boolean> {
+    const { journal, environment, commands, isForWorkers } = this.#context;
+    const { spec, startedAtMs } = await journal.record(id);
+    requireSameBackend(id, spec, stateBackend(environment, projectFolder(spec.source)));
+    if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
+      const names = spec.waves.map(({ name }) => name).join(", ");
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${id} has no wave "${until}"; it has ${names}.`,
+      );
+    }
+    let turn = await journal.database.hold("begin", () => {});
+    for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
+      if (stopping.aborted) {
+        throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    try {
+      const [rival] = await journal.rivals(id);
+      if (rival !== undefined) throw await rivalError(rival, this.#context);
+      const { rollsBack } = spec;
+      if (rollsBack !== undefined && (await this.#context.isHeld(rollsBack)))
+        throw underWayError(rollsBack, commands);
+      const tenants = await journal.tenants(id);
+      const isNew = startedAtMs === undefined;
+      const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
+      using marks = this.#context.marks(spec);
+      const seen = tenants.map(({ summary }) => (summary?.marker?.seq ?? 0) + 1);
+      const lowest = Math.max(await journal.nextSequence(), ...seen);
+      const seq = isMinded ? await marks.begin(await journal.record(id), lowest) : lowest;
+      try {
+        const by = nameOfWho(environment);
+        // From now on it can't be gone on with: what it did is being taken away under it.
+        const reason = `It is being rolled back by ${id}.`;
+        const undone = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
+        const start = async (): Promise<void> => {
+          if (!isForWorkers) await this.#reclaimDead(id);
+          await journal.start(id, { until, retry, by, current, seq, ...undone });
+        };
+        if (rollsBack === undefined || !isMinded) await start();
+        else await marks.close(rollsBack, { state: "rolled-back", reason }, start);
+      } catch (error) {
+        // One that was never begun leaves nothing.
+        if (isMinded && isNew) await marks.withdraw(id);
+        throw error;
+      }
+      return isMinded;
+    } finally {
+      await turn.release();
+    }
+  }
+
+  /** What processes of this machine had begun that are gone takes no place at a service any more. */
+  async #reclaimDead(own: string): Promise<void> {
+    const { journal } = this.#context;
+    for (const { id, state } of await journal.records()) {
+      if (id === own || (state === "running" && !(await this.#context.isHeld(id)))) await journal.reclaim(id);
+    }
+  }
+
+  async #conduct(record: RolloutRecord, request: RunRequest, isMinded: boolean): Promise<RolloutState> {
+    const { journal, environment, commands, log, database, isForWorkers } = this.#context;
+    const { id, spec } = record;
+    const office = new PermitOffice(journal.database);
+    const pool = new EnginePool(leanEnvironment(environment));
+    const places = new WorkPlaces(journal, environment);
+    const reach: Reach = {
+      environment,
+      permits: (target, isAllowed) =>
+        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      signal: request.aborted,
+    };
+    const addresses = new AddressHealth({ look: lookWith(reach) });
+    const kill = (): void => pool.kill();
+    request.aborted.addEventListener("abort", kill);
+    const doJob = tenantJob({
+      journal,
+      commands,
+      pool,
+      office,
+      addresses,
+      environment,
+      log,
+      worker: `${hostname()}:${process.pid}`,
+      workFolder: (one) => places.of(one),
+      ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
+    });
+    const lane: Lane = isForWorkers
+      ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
+      : new LocalLane(doJob, request.aborted);
+    try {
+      // What workers have is theirs; what got lost between them is handed out anew.
+      if (isForWorkers) await journal.handOutOpen(id, lane);
+      using marks = this.#context.marks(spec);
+      return await conduct(id, {
+        ...request,
+        journal,
+        commands,
+        lane,
+        ...(isMinded ? { beforeWave: marks.beforeWave(id) } : {}),
+        capacity: this.#context.capacity(request.maxConcurrent),
+        health: {
+          rollout: id,
+          reach,
+          addresses,
+          now: Date.now,
+          aborted: request.aborted,
+        },
+      });
+    } finally {
+      request.aborted.removeEventListener("abort", kill);
+      await lane.drain();
+      pool.close();
+      await office.close();
+      places.close();
+    }
+  }
+
+  /** Leaves beside the stacks what a rollout has come to, and says of what was rolled back how much it is. */
+  async #mark({ id, spec }: RolloutRecord): Promise<void> {
+    const { journal } = this.#context;
+    const { rollsBack } = spec;
+    try {
+      using marks = this.#context.marks(spec);
+      if (rollsBack !== undefined)
+        await journal.rollBack(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
+      await marks.update(id);
+    } catch (error) {
+      this.#context.defaultLog(
+        `What the rollout came to could not be written beside the stacks: ${withCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
+      );
+    }
+  }
+}
+
+/**
+ * What the targets file says now of the tenants of a rollout that is continued; undefined for one that begins, which was planned by that
+ * file a moment ago.
+ *
+ * @param recorded its tenants as the journal has them.
+ * @throws {TargetsFileError} when the file can't be read: then nobody knows which tenants it still names.
+ */
+function currentTargets(
+  { spec, startedAtMs }: RolloutRecord,
+  recorded: readonly Target[],
+): (TargetComparison & CurrentTargets) | undefined {
+  if (startedAtMs === undefined) return undefined;
+  const declared = readTargets(spec.source);
+  const isRollback = spec.rollsBack !== undefined;
+  const comparison = compareTargets(recorded, declared, { ignoreSettings: isRollback });
+  const waves = isRollback ? undefined : compareWaves(spec.waves, comparison.targets, declared);
+  const kept = `The rollout keeps the waves that were reviewed: in ${spec.source}, ${waves}.`;
+  return {
+    ...comparison,
+    notes: waves === undefined ? comparison.notes : [...comparison.notes, kept],
+    keyVariables: keyVariablesOf(declared.targets),
+  };
+}
