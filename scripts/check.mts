@@ -35,7 +35,6 @@ const MAX_LINES = 400;
 const LONG_FILES: Readonly<Record<string, number>> = {
   "provider/plan/list-comparison.ts": 443,
   "provider/resources/lifecycle/allow-deny-list.ts": 486,
-  "provider/resources/lifecycle/entry-writes.ts": 540,
   "provider/resources/lifecycle/list-lifecycle.ts": 581,
   "provider/rollout/plan-target.ts": 429,
   "provider/rollout/rollouts.ts": 850,

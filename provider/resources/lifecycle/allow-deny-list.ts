@@ -23,20 +23,12 @@ import { keyPath } from "../../settings/property-path";
 import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { declarableEntries } from "./declarable";
+import { takeOver } from "./entry-changes";
+import { assertNoConflict } from "./entry-conflicts";
 import { EntryMatch, keyedRows, keyOfRow } from "./entry-match";
-import {
-  assertNoConflict,
-  clearOtherList,
-  declaredEntry,
-  ensureEntry,
-  findManagedEntry,
-  heldAs,
-  isOfScope,
-  keyOf,
-  removeRow,
-  sayLeftRows,
-  takeOver,
-} from "./entry-writes";
+import { clearOtherList, removeRow, sayLeftRows } from "./entry-removal";
+import { declaredEntry, heldAs, isOfScope, keyOf } from "./entry-state";
+import { ensureEntry, findManagedEntry } from "./entry-writes";
 import {
   AlreadyExistsError,
   describeEntry,
