@@ -34,7 +34,6 @@ const MAX_LINES = 400;
 /** Files that are still longer, each with the most lines that it may have: it is to be split, and not to grow. */
 const LONG_FILES: Readonly<Record<string, number>> = {
   "provider/plan/list-comparison.ts": 443,
-  "provider/resources/lifecycle/list-lifecycle.ts": 581,
   "provider/rollout/plan-target.ts": 429,
   "provider/rollout/rollouts.ts": 850,
   "provider/settings/list-arguments.ts": 632,

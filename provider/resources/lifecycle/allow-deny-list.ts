@@ -22,14 +22,8 @@ import { describeEntry } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import { entriesOf, type KeyedEntry, naturalKeyOf, textOfRow } from "./list-entries";
 import { ChangedError, EntryWork } from "./list-entry-writes";
-import {
-  type Failure,
-  type ListPlan,
-  type LookedUp,
-  listLifecycle,
-  type Observed,
-  type ObserveOptions,
-} from "./list-lifecycle";
+import { listLifecycle } from "./list-lifecycle";
+import type { Failure, ListPlan, LookedUp, Observed, ObserveOptions } from "./list-resource";
 import { IMPORTED_RISK } from "./look-up";
 import { sayTwins } from "./twins";
 

@@ -21,7 +21,7 @@ import {
 } from "./errors";
 import type { Context } from "./lifecycle";
 import { entriesOf, type KeyedEntry, naturalKeyOf, textOfRow } from "./list-entries";
-import type { ListPlan } from "./list-lifecycle";
+import type { ListPlan } from "./list-resource";
 
 /** The single writes of one run. */
 export class EntryWork {
