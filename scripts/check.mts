@@ -37,7 +37,6 @@ const LONG_FILES: Readonly<Record<string, number>> = {
   "provider/rollout/plan-target.ts": 429,
   "provider/rollout/rollouts.ts": 850,
   "provider/settings/list-arguments.ts": 632,
-  "provider/tenant/tenant.ts": 554,
 };
 const PROVIDER_CODE = /^provider\/.*\.[cm]?[jt]s$/;
 
