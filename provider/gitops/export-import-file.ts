@@ -10,7 +10,7 @@ import {
   isDeclarable,
 } from "../resources/lifecycle/declarable";
 import { nameOfEntry } from "../resources/lifecycle/entry-name";
-import { resourceId } from "../resources/lifecycle/entry-writes";
+import { resourceId } from "../resources/lifecycle/entry-state";
 import { IMPORTED_RISK } from "../resources/lifecycle/look-up";
 import { nativeType } from "../resources/resource-type";
 import { canonicalMailbox, naturalKey, parseMailbox } from "../settings/entry-value";

@@ -1,3 +1,4 @@
+import type { ReadAllOptions } from "../client";
 import { bounded } from "../client/bound";
 import { LIST_LAG_MS } from "../settings/assumptions";
 import { FIRST_PAUSE_MS } from "./read-until";
@@ -283,4 +284,17 @@ interface UnderWay<Row> {
 /** Apart from the keys, which may be any text. */
 function pendingName(name: string): string {
   return `\u0000name ${name}`;
+}
+
+/** Reads a list, and notes whether one answer held it all. */
+export async function readWhole<Row>(
+  readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
+): Promise<WholeList<Row>> {
+  let pages = 0;
+  const rows = await readAll({
+    onPage: () => {
+      pages += 1;
+    },
+  });
+  return { rows, isOneMoment: pages === 1 };
 }

@@ -22,28 +22,22 @@ import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue } from "../../tenant";
 import { declarableEntry } from "./declarable";
+import { patch, takeOver } from "./entry-changes";
+import { assertNoConflict, conflictingAllow } from "./entry-conflicts";
 import { nameOfEntry } from "./entry-name";
+import { clearOtherList, removeRow, removeRows, sayLeftRows } from "./entry-removal";
 import {
   type AllowDenyEntryState,
-  assertNoConflict,
-  clearOtherList,
-  conflictingAllow,
   declaredEntry,
   differenceOf,
   duplicatesOf,
-  ensureEntry,
-  findManagedEntry,
   heldAs,
   isOfScope,
   keyOf,
-  patch,
-  removeRow,
-  removeRows,
   resourceId,
-  sayLeftRows,
   stateOf,
-  takeOver,
-} from "./entry-writes";
+} from "./entry-state";
+import { ensureEntry, findManagedEntry } from "./entry-writes";
 import { describeEntry, MovedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { type Context, changeOf, declarationOf, fieldChanges, isDefined, type Lifecycle } from "./lifecycle";

@@ -3,7 +3,7 @@ import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES, LISTS, type List } from ".
 import { type EntryValue, naturalKey, type Parsed, parseEntryValue } from "../../settings/entry-value";
 import { readEntry } from "../../settings/keyed-list";
 import { keyOfRow } from "./entry-match";
-import { resourceId } from "./entry-writes";
+import { resourceId } from "./entry-state";
 
 /** An entry as a person names it: `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`. */
 export interface EntryName {

@@ -3,7 +3,7 @@ import { LISTS } from "../../settings/assumptions";
 import { printable, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import { entriesMeant, nameOfEntry, readEntryName } from "./entry-name";
-import { resourceId } from "./entry-writes";
+import { resourceId } from "./entry-state";
 import { describeEntry, NotImportableError } from "./errors";
 
 /** Why a risky entry that stood at the service is declared all the same. */

@@ -19,15 +19,9 @@ import { AttemptAll } from "./attempt-all";
 import { declarableVip } from "./declarable";
 import { VipAliasError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
-import {
-  type Failure,
-  fewOf,
-  type ListPlan,
-  type LookedUp,
-  listLifecycle,
-  type Observed,
-  type ObserveOptions,
-} from "./list-lifecycle";
+import { listLifecycle } from "./list-lifecycle";
+import { fewOf } from "./list-names";
+import type { Failure, ListPlan, LookedUp, Observed, ObserveOptions } from "./list-resource";
 import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 

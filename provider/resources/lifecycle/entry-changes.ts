@@ -1,0 +1,83 @@
+import { type AllowDenyEntryRow, ConflictError, type EntryChange } from "../../client";
+import type { AllowDenyEntryInputs } from "../../settings/arguments";
+import { naturalKey } from "../../settings/entry-value";
+import { entryKey } from "../../settings/keyed-list";
+import { excerpt, quote } from "../../settings/text";
+import { isAbout, type Tenant } from "../../tenant";
+import { differenceOf, keyOf } from "./entry-state";
+import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError } from "./errors";
+import type { Context } from "./lifecycle";
+
+/** Changes an entry that exists to what is declared, unless the program declares that entry too. */
+export async function takeOver(
+  existing: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+): Promise<AllowDenyEntryRow> {
+  const change = differenceOf(existing, inputs);
+  if (Object.keys(change).length === 0) return existing;
+  if (keyOf(existing, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existing, inputs))) {
+    throw new AlreadyExistsError(
+      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existing)} too. Nothing was changed. Keep one of the two declarations.`,
+    );
+  }
+  return await patch(context.tenant, existing.id, change, inputs);
+}
+
+/** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
+export async function patch(
+  tenant: Tenant,
+  id: string,
+  change: EntryChange,
+  inputs: AllowDenyEntryInputs,
+): Promise<AllowDenyEntryRow> {
+  let row = await send(tenant, id, change, inputs);
+  const more = differenceOf(row, inputs);
+  // Fields that were not sent and differ were changed by somebody else since the last reading.
+  const unseen = Object.keys(more).length > 0 && !Object.keys(more).some((field) => field in change);
+  if (unseen) row = await send(tenant, id, more, inputs);
+  const missed = Object.keys(differenceOf(row, inputs));
+  if (missed.length > 0) {
+    const advice = missed.every((field) => field === "comment")
+      ? commentAdvice(inputs.comment, row.comment)
+      : "Look at it in the console, then run again with a refresh.";
+    throw new NotAppliedError(
+      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. ${advice}`,
+    );
+  }
+  return row;
+}
+
+async function send(
+  tenant: Tenant,
+  id: string,
+  change: EntryChange,
+  inputs: AllowDenyEntryInputs,
+): Promise<AllowDenyEntryRow> {
+  let row: AllowDenyEntryRow;
+  try {
+    row = await tenant.updateEntry(id, change);
+  } catch (error) {
+    if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
+    throw error;
+  }
+  if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
+  throw new NotAppliedError(
+    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
+  );
+}
+
+async function collision(
+  conflict: ConflictError,
+  id: string,
+  inputs: AllowDenyEntryInputs,
+  tenant: Tenant,
+): Promise<Error> {
+  const rows = await tenant.entriesOfValueAnew(inputs).catch(() => []);
+  const other = rows.find((row) => row.id !== id);
+  if (other === undefined) return conflict;
+  return new AlreadyExistsError(
+    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
+    { cause: conflict },
+  );
+}

@@ -1,0 +1,117 @@
+import type { AllowDenyEntryRow } from "../../client";
+import type { AllowDenyEntryInputs } from "../../settings/arguments";
+import { LISTS } from "../../settings/assumptions";
+import { naturalKey } from "../../settings/entry-value";
+import { printable } from "../../settings/text";
+import { type Deletion, isAbout, type Tenant } from "../../tenant";
+import { type EntryPlace, heldAs, keyOf } from "./entry-state";
+import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
+import type { Context } from "./lifecycle";
+
+/**
+ * Removes the rows of a declared entry's value and scope that are left on the other list: a service may hold one value in several rows, of
+ * which only one was moved. What another resource declares or manages stays.
+ *
+ * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
+ * state names, which the lists may not show yet.
+ * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
+ * @param leaves as of `ensureEntry`.
+ * @throws {AlreadyExistsError} when there are some and they may not be removed.
+ */
+export async function clearOtherList(
+  entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
+  { tenant, isDeclared, isHeldElsewhere, say }: Context,
+  isMeant: boolean,
+  leaves: (row: AllowDenyEntryRow) => boolean = () => false,
+): Promise<void> {
+  const listed = await tenant.entriesOfValue(entry);
+  const { named } = entry;
+  const isListed = named === undefined || listed.some(({ id }) => id === named.id);
+  const rows = isListed ? listed : [...listed, named];
+  const isLeft = (row: AllowDenyEntryRow): boolean =>
+    row.list !== entry.list &&
+    !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+    !leaves(row);
+  const isCleared = (row: AllowDenyEntryRow): boolean =>
+    [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
+  sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isCleared(row) });
+  const others = rows.filter(
+    (row) =>
+      LISTS.some((list) => list === row.list) &&
+      isCleared(row) &&
+      !isDeclared(keyOf(row, entry)) &&
+      isLeft(row),
+  );
+  const [first] = others;
+  if (first === undefined) return;
+  if (!isMeant) {
+    throw new AlreadyExistsError(
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(first)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+    );
+  }
+  const removed = await removeRows(others, entry, tenant);
+  if (removed.length === 0) return;
+  say(
+    `Removed ${removed.length === 1 ? "a duplicate" : `${removed.length} duplicates`} of ${printable(entry.value)} from the ${first.list} list: ${removed.map(describeEntry).join(" | ")}`,
+  );
+}
+
+/** Names the rows of a value that stay on the tenant's lists and no resource of the program declares. */
+export function sayLeftRows(
+  entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
+  rows: readonly AllowDenyEntryRow[],
+  {
+    isDeclared,
+    isLeft,
+    say,
+  }: Pick<Context, "isDeclared" | "say"> & { readonly isLeft: (row: AllowDenyEntryRow) => boolean },
+): void {
+  const left = rows.filter((row) => isLeft(row) && !isDeclared(keyOf(row, entry)));
+  if (left.length === 0) return;
+  say(
+    `${printable(entry.value)} is also at the tenant as ${left.map(describeEntry).join(" | ")}, which this program doesn't declare. It stays; remove it in the console if it isn't meant.`,
+  );
+}
+
+/**
+ * Removes the given rows of one value, each unless it has become something else meanwhile.
+ *
+ * @returns those that were there.
+ */
+export async function removeRows(
+  rows: readonly AllowDenyEntryRow[],
+  entry: EntryPlace,
+  tenant: Tenant,
+): Promise<readonly AllowDenyEntryRow[]> {
+  const removed: AllowDenyEntryRow[] = [];
+  for (const row of rows) {
+    const isStill = (now: AllowDenyEntryRow): boolean =>
+      now.list === row.list && isAbout(now, naturalKey(entry.entryType, entry.value));
+    if ((await removeRow(row, entry, isStill, tenant)) === "deleted") removed.push(row);
+  }
+  return removed;
+}
+
+/**
+ * Removes one row by its id, whether or not the lists show it.
+ *
+ * @param isStill as of {@link Tenant.deleteEntry}.
+ * @throws {NotAppliedError} when the service still has it.
+ */
+export async function removeRow(
+  { id }: Pick<AllowDenyEntryRow, "id">,
+  entry: EntryPlace,
+  isStill: (now: AllowDenyEntryRow) => boolean,
+  tenant: Tenant,
+): Promise<Deletion> {
+  const outcome = await tenant.deleteEntry(id, isStill);
+  if (outcome !== "refused") return outcome;
+  const still = await tenant.readUntil(
+    () => tenant.findEntryAnew({ ...entry, id }),
+    (found) => found?.id !== id,
+  );
+  if (still?.id !== id) return "gone";
+  throw new NotAppliedError(
+    `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
+  );
+}

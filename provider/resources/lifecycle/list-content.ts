@@ -1,0 +1,66 @@
+import type { RawArguments } from "../../settings/arguments";
+import { sameListText } from "../../settings/comparable";
+import { asUnmanaged, isUnmanaged, type KeyedList } from "../../settings/keyed-list";
+import type { ListKind } from "../../settings/list-arguments";
+import { pruning } from "../../settings/list-safeguards";
+import { keyPath } from "../../settings/property-path";
+import { UNKNOWN } from "../../settings/unknown";
+import type { Change } from "./lifecycle";
+import type { ListInputs, ListPlan } from "./list-resource";
+
+/** What goes, as it is at the tenant where it is there. */
+export function fromThere(removed: ListPlan["removed"], there: KeyedList): ListPlan["removed"] {
+  return removed.map(([key, text]) => [key, there[key] ?? text]);
+}
+
+/** The changes of a list's content, key by key. */
+export function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Change[] {
+  if (isSameContent(before, after)) return [];
+  const changes: Change[] = [];
+  const note = (key: string, change: Change["kind"]): void => {
+    changes.push({ property: keyPath(kind.property, key), kind: change, replace: false });
+  };
+  for (const [key, text] of Object.entries(after)) {
+    if (!Object.hasOwn(before, key)) note(key, "add");
+    else if (!sameListText(before[key] ?? "", text)) note(key, "update");
+  }
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(after, key)) note(key, "delete");
+  }
+  return changes;
+}
+
+/** Whether two contents, both in the order of their keys, are the same: most are, and thousands are looked up for nothing. */
+function isSameContent(before: KeyedList, after: KeyedList): boolean {
+  const keys = Object.keys(before);
+  const others = Object.keys(after);
+  return (
+    keys.length === others.length && keys.every((key, at) => key === others[at] && before[key] === after[key])
+  );
+}
+
+/** Whether the content is known: in a preview it may not be. */
+export function isKnown(inputs: unknown, kind: ListKind): boolean {
+  return (inputs as RawArguments)[kind.property] !== UNKNOWN;
+}
+
+/**
+ * The known content with what the list prunes. An entry that was shown before and has moved to a list which isn't pruned
+ * is left out: the run would not remove it.
+ */
+export function withShown(
+  kind: ListKind,
+  known: KeyedList,
+  others: KeyedList,
+  inputs: ListInputs,
+): KeyedList {
+  const isPruned = pruning(kind, inputs);
+  const kept = Object.entries(known).filter(([key, text]) => !isUnmanaged(text) || isPruned(key, text));
+  const shown = Object.entries(prunable(kind, others, inputs)).map(([key, text]) => [key, asUnmanaged(text)]);
+  return Object.fromEntries([...kept, ...shown]);
+}
+
+export function prunable(kind: ListKind, content: KeyedList, inputs: ListInputs): KeyedList {
+  const isPruned = pruning(kind, inputs);
+  return Object.fromEntries(Object.entries(content).filter(([key, text]) => isPruned(key, text)));
+}

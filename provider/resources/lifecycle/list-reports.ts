@@ -1,0 +1,78 @@
+import { cutByDanger } from "../../settings/danger";
+import { withCode } from "../../settings/email-security-error";
+import type { KeyedList } from "../../settings/keyed-list";
+import type { ListKind } from "../../settings/list-arguments";
+import { printable } from "../../settings/text";
+import { PRUNED_BY_NEXT_RUN } from "./errors";
+import type { Context } from "./lifecycle";
+import { prunable } from "./list-content";
+import { counted, FEW, fewOf } from "./list-names";
+import type { ListInputs, ListResource, Observed } from "./list-resource";
+
+export function sayKept(kind: ListKind, known: KeyedList, declared: KeyedList, { say }: Context): void {
+  const kept = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
+  if (kept.length === 0) return;
+  const forgets = kept.length === 1 ? "forgets it" : "forgets them";
+  say(`${counted(kept.length, kind)} stay (onDelete: "keep"): only the stack ${forgets}.`);
+}
+
+export function sayDeclaredElsewhere<Inputs extends ListInputs>(
+  resource: ListResource<Inputs>,
+  content: KeyedList,
+  inputs: Inputs,
+  { say, isDeclared }: Context,
+): void {
+  const { kind } = resource;
+  const staying = Object.entries(content).filter(([key, text]) =>
+    isDeclared(resource.thing(key, text, inputs)?.key ?? ""),
+  );
+  if (staying.length === 0) return;
+  const names = staying.map(([key, text]) => kind.describe(key, text));
+  const stays = staying.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
+  say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
+}
+
+/**
+ * What was found at the tenant and neither the state nor the program knows is left, and said.
+ *
+ * @returns whether some of it contradicts what is declared: then the next run looks again, and says so too.
+ */
+export async function reportOthers<Inputs extends ListInputs>(
+  resource: ListResource<Inputs>,
+  known: KeyedList,
+  inputs: Inputs,
+  context: Context,
+): Promise<boolean> {
+  const { kind } = resource;
+  const observed = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
+  if (!isObserved(observed)) {
+    // What was applied is applied; that there may be more is no reason to forget it.
+    context.say(`What else the tenant holds could not be read: ${withCode(observed)}`);
+    return false;
+  }
+  const left = prunable(kind, observed.others, inputs);
+  const contradicting = new Set(resource.conflicts(observed.known, left));
+  if (contradicting.size > 0) {
+    const names = [...contradicting].map((key) => kind.describe(key, left[key] ?? ""));
+    context.say(
+      `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${PRUNED_BY_NEXT_RUN}`,
+    );
+  }
+  const found = Object.entries(left).filter(([key]) => !contradicting.has(key));
+  if (found.length === 0) return contradicting.size > 0;
+  const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
+    to: kind.subjectKind === "vip" ? "vip" : kind.standing(key, text)?.list,
+  }));
+  const names = [
+    ...shown.map(([key, text]) => printable(kind.describe(key, text))),
+    ...(more === undefined ? [] : [`… and ${more}`]),
+  ];
+  context.say(
+    `Left alone: ${counted(found.length, kind)} that no preview has shown (${names.join(", ")}). A refresh shows them, and the run after it removes what is not declared then.`,
+  );
+  return contradicting.size > 0;
+}
+
+function isObserved(observed: unknown): observed is Observed {
+  return typeof observed === "object" && observed !== null && "others" in observed;
+}

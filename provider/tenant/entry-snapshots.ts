@@ -1,0 +1,120 @@
+import type { AllowDenyEntryRow, SettingsClient } from "../client";
+import { LISTS, type List } from "../settings/assumptions";
+import { ENTRY_FIELDS, isSameRow } from "../settings/entry-fields";
+import { type EntryValue, naturalKey } from "../settings/entry-value";
+import { type ConfirmOptions, readLater, readSurely } from "./confirmation";
+import { type EntryQuery, entryIn, type KeyedQuery, keyOfValue, ofValue, withKey } from "./matching";
+import type { Rows } from "./rows";
+import { readWhole, Snapshot, type SnapshotOptions } from "./snapshot";
+import type { Turns } from "./turns";
+
+/** The snapshots of the allow list and the deny list. */
+export class EntrySnapshots {
+  readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
+
+  constructor(
+    client: SettingsClient,
+    turns: Turns,
+    clock: Pick<SnapshotOptions<AllowDenyEntryRow>, "now" | "sleep">,
+  ) {
+    const entries = (list: List) =>
+      new Snapshot<AllowDenyEntryRow>({
+        read: () => turns.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
+        key: (row) => row.id,
+        name: keyOfValue,
+        isShown: (row, rows) => isSameEntry(rows.get(row.id), row),
+        ...clock,
+      });
+    this.#snapshots = { allow: entries("allow"), deny: entries("deny") };
+  }
+
+  known(id: string): AllowDenyEntryRow | undefined {
+    return this.#snapshots.allow.known(id) ?? this.#snapshots.deny.known(id);
+  }
+
+  async find(query: KeyedQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
+    return entryIn(await this.readBoth(read), query);
+  }
+
+  /** The same, by {@link readSurely}. */
+  async findSurely(
+    query: EntryQuery,
+    { isExpected = true }: ConfirmOptions,
+  ): Promise<AllowDenyEntryRow | undefined> {
+    const wanted = withKey(query);
+    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean => {
+      const row = entryIn(lists, wanted);
+      return row !== undefined && (query.id === undefined || row.id === query.id);
+    };
+    return entryIn(await readSurely(this.#both(), isShown, isExpected), wanted);
+  }
+
+  async ofValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
+    return ofValue(withKey(query), await this.readBoth(read));
+  }
+
+  /** The same, by {@link readSurely}. */
+  async ofValueSurely(
+    query: EntryQuery,
+    isNamed: (row: AllowDenyEntryRow) => boolean,
+  ): Promise<readonly AllowDenyEntryRow[]> {
+    const wanted = withKey(query);
+    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean =>
+      ofValue(wanted, lists).some(isNamed);
+    return ofValue(wanted, await readSurely(this.#both(), isShown));
+  }
+
+  /** The entry of an id, or else all entries of a value; where the shared reading has none, by a second one. */
+  async named(
+    { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
+    lists: readonly List[],
+  ): Promise<readonly AllowDenyEntryRow[]> {
+    const key = value === undefined ? undefined : naturalKey(value.entryType, value.canonical);
+    const pick = (read: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
+      const row = read.map((rows) => rows.get(id)).find((one) => one !== undefined);
+      if (row !== undefined) return [row];
+      return key === undefined ? [] : read.flatMap((rows) => rows.named(key));
+    };
+    const found = pick(await this.read(lists, (snapshot) => snapshot.rows()));
+    if (found.length > 0) return found;
+    const isMissing = (rows: Rows<AllowDenyEntryRow>) => pick([rows]).length === 0;
+    return pick(await this.read(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
+  }
+
+  async readBoth(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await this.read(LISTS, read);
+  }
+
+  async read(lists: readonly List[], read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await Promise.all(lists.map((list) => read(this.#snapshots[list])));
+  }
+
+  /** {@link Snapshot.readLater} for both lists. */
+  readLater(): Promise<boolean> {
+    return readLater(this.#both());
+  }
+
+  put(row: AllowDenyEntryRow): AllowDenyEntryRow {
+    for (const list of LISTS) {
+      if (row.list === list) this.#snapshots[list].put(row);
+      else this.#snapshots[list].drop(row.id);
+    }
+    return row;
+  }
+
+  /** Notes that there is no such entry any more: the service says so. */
+  drop(id: string): void {
+    for (const list of LISTS) this.#snapshots[list].drop(id);
+  }
+
+  #both(): readonly Snapshot<AllowDenyEntryRow>[] {
+    return LISTS.map((list) => this.#snapshots[list]);
+  }
+}
+
+type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
+
+/** Whether a list shows an entry as it was written. */
+function isSameEntry(listed: AllowDenyEntryRow | undefined, written: AllowDenyEntryRow): boolean {
+  return listed !== undefined && isSameRow(ENTRY_FIELDS, listed, written);
+}
