@@ -1,15 +1,28 @@
 /**
  * Which room may import which. Imports point one way:
  *
- *   cli → fleet → rollout → gitops → plan → files → resources → tenant → client
+ *   commands → cli → fleet → rollout → gitops → plan → files → resources → tenant → client
  *
  * Of rollout, fleet has only what says who many tenants are, asks them, and tells people: it reads them over time, and changes none.
  *
- * settings is everyone's vocabulary and machine what everyone does with files and processes: they import none of ours; engine and
- * sandbox stand beside the line.
+ * No two directories import each other, at any depth.
+ *
+ * settings is everyone's vocabulary, machine what everyone does with files and processes, and render how text, Markdown and HTML are
+ * written safely: they import none of the others; engine and sandbox stand beside the line.
  */
 
-const line = ["cli", "fleet", "rollout", "gitops", "plan", "files", "resources", "tenant", "client"];
+const line = [
+  "commands",
+  "cli",
+  "fleet",
+  "rollout",
+  "gitops",
+  "plan",
+  "files",
+  "resources",
+  "tenant",
+  "client",
+];
 
 /** @param {string[]} rooms */
 const inside = (rooms) => `^provider/(${rooms.join("|")})/`;
@@ -25,8 +38,8 @@ const oneWay = line.slice(1).map((room, index) => ({
 
 /** What loads packages that few users have: the optional peers. */
 const withOptional = `^provider/rollout/(${[
-  "journal/postgres-(connection|database|hold|session)",
-  "lanes/(leases|pg-boss|pg-boss-lane|work-on-pg-boss)",
+  "database/postgres-(connection|database|hold|session)",
+  "queue/(leases|pg-boss|pg-boss-lane|work-on-pg-boss)",
 ].join("|")})[.]ts$`;
 
 /** @type {import("dependency-cruiser").IConfiguration} */
@@ -42,7 +55,7 @@ module.exports = {
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((targets|permits|asking|history)/|notify/(notice|notifier|receivers)[.]ts$|(commands|wave|renamed-tenant|journal/(reached|rollout-record)|report/(duration|rollout-report|skip-words|state-words|told-rollout|wave-times))[.]ts$)",
+          "^provider/rollout/((database|history|model|probing|rate-limit|targets)/|notify/(notice|notifier|receivers)[.]ts$|(journal/(reached|rollout-record)|planning/renamed-tenant|report/(skip-words|state-words|told-rollout|wave-times))[.]ts$)",
       },
     },
     {
@@ -50,6 +63,14 @@ module.exports = {
       comment: "Two files that need each other are one thing, or lack a third",
       severity: "error",
       from: { path: "^(provider|scripts|examples)/" },
+      to: { circular: true },
+    },
+    {
+      name: "no-directory-cycles",
+      comment: "Of two directories, one is built on the other",
+      severity: "error",
+      scope: "folder",
+      from: { path: "^provider/" },
       to: { circular: true },
     },
     {
@@ -66,6 +87,13 @@ module.exports = {
       severity: "error",
       from: { path: inside(["machine"]) },
       to: { path: "^provider/", pathNot: inside(["machine"]) },
+    },
+    {
+      name: "render-imports-only-settings",
+      comment: "Safe text, Markdown and HTML, whatever they show",
+      severity: "error",
+      from: { path: inside(["render"]) },
+      to: { path: "^provider/", pathNot: inside(["render", "settings"]) },
     },
     {
       name: "engine-imports-only-settings-and-machine",
@@ -89,7 +117,7 @@ module.exports = {
       name: "product-imports-no-sandbox",
       comment: "The product doesn't need the service that stands in for the real one",
       severity: "error",
-      from: { path: "^provider/[^/]+/", pathNot: inside(["sandbox", "cli"]) },
+      from: { path: "^provider/[^/]+/", pathNot: inside(["sandbox", "commands"]) },
       to: { path: inside(["sandbox"]) },
     },
     {
@@ -98,7 +126,7 @@ module.exports = {
       severity: "error",
       from: { path: inside(["plugin"]) },
       to: {
-        path: inside(["cli", "fleet", "rollout", "gitops", "plan", "files", "sandbox"]),
+        path: inside(["commands", "cli", "fleet", "rollout", "gitops", "plan", "files", "sandbox"]),
         // What settings files declare, for either front.
         pathNot: "^provider/plan/declared-lists[.]ts$",
       },

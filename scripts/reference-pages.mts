@@ -3,8 +3,6 @@ import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
 import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
 import { EXIT } from "../provider/dist/cli/command-line.js";
-import { explanationOf, GROUPS } from "../provider/dist/cli/explain/explanations.js";
-import { forEachVerb, pathOf, program } from "../provider/dist/cli/program.js";
 import { helpOf } from "../provider/dist/cli/verb-help.js";
 import {
   RESPONSE_CLASSES,
@@ -12,6 +10,8 @@ import {
   SCOPES,
 } from "../provider/dist/client/response-classification.js";
 import { handlingOf } from "../provider/dist/client/retry-policy.js";
+import { explanationOf, GROUPS } from "../provider/dist/commands/explain/explanations.js";
+import { forEachVerb, pathOf, program } from "../provider/dist/commands/program.js";
 
 /*
  * The pages of the reference that are made from what the command knows: `npm run docs` writes them, and a test holds them equal.
@@ -44,7 +44,7 @@ function made(of: string): string {
 
 /** A page for each code, and one that lists them. */
 export function errorPages(): Pages {
-  const of = "provider/cli/explain";
+  const of = "provider/commands/explain";
   const all = GROUPS.flatMap(({ codes }) => codes);
   const pages = all.map((code) => {
     const { means, example, causes, remedies, next } = explanationOf(code);
@@ -86,7 +86,7 @@ export function cliPages(): Pages {
   const groups = Map.groupBy(verbs, (verb) => verb.helpGroup().replace(/:$/, ""));
   const pages = verbs.map((verb) => [`${VERBS}/${verb.name()}.md`, verbPage(verb)] as const);
   const index = [
-    `${made("provider/cli")}\n# The email-security command`,
+    `${made("provider/commands")}\n# The email-security command`,
     `${sentence(all.description())} \`email-security VERB --help\` tells the same as the verb's page.`,
     ...[...groups].map(([title, some]) => {
       const rows = some.map(
@@ -117,7 +117,7 @@ or not at all. Each page says which formats its command has.`;
 function verbPage(verb: Command): string {
   const parts: string[] = [];
   forEachVerb(verb, (one) => parts.push(...verbParts(one, one === verb ? 1 : 2)));
-  return `${made("provider/cli")}\n${parts.join("\n\n")}\n`;
+  return `${made("provider/commands")}\n${parts.join("\n\n")}\n`;
 }
 
 function verbParts(verb: Command, level: number): string[] {
@@ -200,7 +200,7 @@ export function exitCodePages(): Pages {
     return `| [\`${name}\`](cli/${top}.md) | ${codes.map((code) => cell(exits[code] ?? "")).join(" | ")} |`;
   });
   const text = [
-    `${made("provider/cli")}\n# Exit codes`,
+    `${made("provider/commands")}\n# Exit codes`,
     "Every verb of `email-security` ends with one of four codes. What a pipeline does with them: go on with 0, show and ask with 2, stop with 1 and 3.",
     ["| code | |", "|---|---|", ...codes.map((code) => `| ${code} | ${MEANS[code]} |`)].join("\n"),
     "By verb; a cell that is empty is a code with which it does not end:",

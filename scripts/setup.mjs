@@ -299,7 +299,7 @@ function copyAsTheyAre() {
 
 /** What `email-security init` writes is the example. npm leaves a .gitignore out of a package, so it gets another name. */
 function copyTemplate() {
-  const target = path.join(dist, "gitops", "template");
+  const target = path.join(dist, "commands", "init", "template");
   fs.rmSync(target, { recursive: true, force: true });
   for (const file of templateFiles()) {
     const copy = path.join(target, file === ".gitignore" ? "gitignore" : file);
@@ -313,7 +313,7 @@ function writeSchemas() {
   const folder = path.join(dist, "schemas");
   fs.rmSync(folder, { recursive: true, force: true });
   fs.mkdirSync(folder, { recursive: true });
-  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "cli", "json-schemas.js"));
+  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "commands", "json-schemas.js"));
   for (const [file, schema] of Object.entries(publishedSchemas())) {
     fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
@@ -333,16 +333,16 @@ async function writePlugin() {
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */
 function makeCommand() {
-  const target = path.join(dist, "cli", "main.js");
+  const target = path.join(dist, "commands", "main.js");
   if (!fs.existsSync(target)) return;
   fs.chmodSync(target, 0o755);
   const link = path.join(modules, ".bin", "email-security");
   fs.mkdirSync(path.dirname(link), { recursive: true });
   if (isWindows) {
-    fs.writeFileSync(`${link}.cmd`, `@node "%~dp0..\\pulumi-email-security\\dist\\cli\\main.js" %*\r\n`);
+    fs.writeFileSync(`${link}.cmd`, `@node "%~dp0..\\pulumi-email-security\\dist\\commands\\main.js" %*\r\n`);
   } else if (!fs.existsSync(link)) {
     fs.rmSync(link, { force: true });
-    fs.symlinkSync("../pulumi-email-security/dist/cli/main.js", link);
+    fs.symlinkSync("../pulumi-email-security/dist/commands/main.js", link);
   }
 }
 

@@ -48,8 +48,8 @@ export async function askNamed<T>(
   ask: (client: SettingsClient) => Promise<T>,
 ): Promise<T> {
   const { readKey } = await import("../rollout/targets/read-key.js");
-  const { withTargetClient } = await import("../rollout/asking/target-client.js");
-  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const { withTargetClient } = await import("../rollout/probing/target-client.js");
+  const { permitsForReading } = await import("../rollout/rate-limit/permits-for-reading.js");
   const log = (line: string): void => console.error(harmless(line));
   const key = await readKey(target, { environment: process.env });
   const permits = await permitsForReading(place, services, log);

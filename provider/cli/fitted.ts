@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { columnsOf, hangingBy } from "../plan/render/columns";
+import { columnsOf, hangingBy } from "../render/columns";
 import { harmless } from "../settings/text";
 
 /**

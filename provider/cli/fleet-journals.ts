@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { counted } from "../plan/render/words";
-import type { Database } from "../rollout/journal/database";
+import { counted } from "../render/words";
+import type { Database } from "../rollout/database/database";
 import type { Reached } from "../rollout/journal/reached";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { Target, Targets } from "../rollout/model/target";
 import type { ReadMemory } from "../rollout/targets/same-tenant";
-import type { Target, Targets } from "../rollout/targets/target";
 import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 
@@ -22,7 +22,7 @@ export async function openJournals(
   { file, project, targets }: Pick<Targets, "file" | "project" | "targets">,
   log: (line: string) => void,
 ): Promise<readonly OpenJournal[]> {
-  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  const { DEFAULT_JOURNAL } = await import("../rollout/database/open-database.js");
   const named = [...new Set(places)].filter((place) => place !== undefined || existsSync(DEFAULT_JOURNAL));
   if (named.length === 0) return [];
   const scope = withoutUndefined({ project, backend: await backendOf(file, log) });
@@ -44,7 +44,7 @@ async function openJournal(
   stacks: readonly string[],
   log: (line: string) => void,
 ): Promise<OpenJournal> {
-  const { openDatabase } = await import("../rollout/journal/open-database.js");
+  const { openDatabase } = await import("../rollout/database/open-database.js");
   const { reachedIn } = await import("../rollout/journal/reached.js");
   const database = await openDatabase(place, { log });
   try {
@@ -63,7 +63,7 @@ async function openJournal(
 
 /** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
 async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
-  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
   try {
     return stateBackend(process.env, projectFolder(file)).fingerprint;
   } catch (error) {

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync } from "node:fs";
 import type { Command } from "commander";
-import type { Database } from "../rollout/journal/database";
+import type { Database } from "../rollout/database/database";
 import { isPostgres } from "../settings/postgres-address";
 import { hasPassword } from "../settings/secrets";
 import { harmless, quote } from "../settings/text";
@@ -68,7 +68,7 @@ export async function withExistingJournal<T>(
   named: string | undefined,
   work: (database: Database | undefined) => Promise<T>,
 ): Promise<T> {
-  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/database/open-database.js");
   const place = await journalToRead(named);
   if (place === undefined && !existsSync(DEFAULT_JOURNAL)) return await work(undefined);
   const log = (line: string): void => console.error(harmless(line));
@@ -87,7 +87,7 @@ export async function withExistingJournal<T>(
 export async function refuseMissing(place: string, otherwise: string): Promise<void> {
   // A link that leads nowhere is told as that by whoever opens it.
   if (isPostgres(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined) return;
-  const { JournalError } = await import("../rollout/journal/journal-error.js");
+  const { JournalError } = await import("../rollout/database/journal-error.js");
   throw new JournalError(
     `There is no rollouts' journal at ${quote(place, 300)}, and none was made: only \`email-security rollout\` makes one. ${otherwise}.`,
   );

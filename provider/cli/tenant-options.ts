@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { ConfigurationError } from "../client";
+import type { Target, Targets } from "../rollout/model/target";
 import type { Selection } from "../rollout/targets/select-targets";
-import type { Target, Targets } from "../rollout/targets/target";
 import { withoutUndefined } from "../settings/without-undefined";
 
 /** The targets file where none is named. */

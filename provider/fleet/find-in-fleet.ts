@@ -9,10 +9,10 @@ import {
 } from "../gitops/find/find-tenant";
 import type { Matcher } from "../gitops/find/matcher";
 import type { ExpectedPeople } from "../plan/same-tenant";
-import type { Reach } from "../rollout/asking/target-client";
+import type { Target } from "../rollout/model/target";
+import type { Reach } from "../rollout/probing/target-client";
 import { refuseNotAllowed } from "../rollout/targets/not-allowed";
 import type { ReadMemory } from "../rollout/targets/same-tenant";
-import type { Target } from "../rollout/targets/target";
 import { withoutUndefined } from "../settings/without-undefined";
 import { readEach } from "./read-each";
 

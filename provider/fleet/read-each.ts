@@ -1,12 +1,12 @@
 import type { SettingsClient } from "../client";
 import { OtherTenantError } from "../resources/lifecycle/errors";
-import { AddressHealth, type Asking } from "../rollout/asking/address-health";
-import { planEach } from "../rollout/asking/plan-each";
-import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
+import type { Target } from "../rollout/model/target";
+import { AddressHealth, type Asking } from "../rollout/probing/address-health";
+import { planEach } from "../rollout/probing/plan-each";
+import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/probing/target-client";
 import { readKey } from "../rollout/targets/read-key";
 import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
 import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../rollout/targets/same-tenant";
-import type { Target } from "../rollout/targets/target";
 import { FailureTally } from "../rollout/targets/tolerance";
 import { eachAtOnce } from "../settings/at-once";
 import type { TenantIdentity } from "../settings/tenant-identity";

@@ -6,7 +6,7 @@ import type { Change, Guard, Plan } from "../plan/plan";
 import { PulumiError } from "../plan/pulumi";
 import { exportStack, knownLists } from "../plan/stack-state";
 import { otherTenantGuards } from "../plan/withheld";
-import type { PlanFile } from "../resources/reviewed-plan";
+import type { PlanFile } from "../resources/lifecycle/reviewed-plan";
 import type { Transition } from "../settings/danger";
 import { isUnmanaged, type KeyedList, readEntry } from "../settings/keyed-list";
 import { judge } from "../settings/list-safeguards";

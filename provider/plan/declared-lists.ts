@@ -7,7 +7,7 @@ import { readSettings } from "../files/read-settings";
 import type { Settings } from "../files/settings";
 import { refuseUnknownNames } from "../resources/known-names";
 import { PlanMovedError } from "../resources/lifecycle/errors";
-import { PLAN_FILE, PLAN_FIRST, readPlanFile } from "../resources/reviewed-plan";
+import { PLAN_FILE, PLAN_FIRST, readPlanFile } from "../resources/lifecycle/reviewed-plan";
 import { partsOfDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";

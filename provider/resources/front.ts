@@ -15,10 +15,10 @@ import {
   PartialFailure,
   type ReadResult,
 } from "./lifecycle/lifecycle";
-import { lifecycleOf } from "./lifecycle/lifecycles";
+import type { OnlyRemoves } from "./lifecycle/reviewed-plan";
+import { lifecycleOf } from "./lifecycles";
 import type { Owner } from "./program";
 import { listOf, type ResourceKind } from "./resource-type";
-import type { OnlyRemoves } from "./reviewed-plan";
 import type { SameTenant } from "./same-tenant";
 
 /** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */

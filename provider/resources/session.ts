@@ -18,15 +18,15 @@ import { connectedClient } from "./connected-client";
 import { Declarations } from "./declarations";
 import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
-import { type Owner, Program } from "./program";
-import { listOf, type ResourceKind } from "./resource-type";
 import {
   type OnlyRemoves,
   onlyRemovesOf,
   type ReviewedPlan,
   readPlanFile,
   readReviewedPlan,
-} from "./reviewed-plan";
+} from "./lifecycle/reviewed-plan";
+import { type Owner, Program } from "./program";
+import { listOf, type ResourceKind } from "./resource-type";
 import { SameTenant } from "./same-tenant";
 import { type ClaimedTenant, TenantClaims } from "./tenant-claims";
 

@@ -1,8 +1,8 @@
-import type { RolloutCommands } from "./commands";
-import { RolloutError } from "./errors";
 import type { Rival } from "./journal/rollout-record";
+import type { RolloutCommands } from "./model/commands";
+import { RolloutError } from "./model/errors";
+import type { Advice } from "./model/rollout-report";
 import { adviceOn } from "./report/report-of";
-import type { Advice } from "./report/rollout-report";
 import type { RolloutContext } from "./rollout-context";
 
 /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */

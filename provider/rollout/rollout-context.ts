@@ -1,12 +1,12 @@
 import { isPostgres } from "../settings/postgres-address";
-import { engineCapacity } from "./capacity";
-import type { RolloutCommands } from "./commands";
 import type { Journal } from "./journal/journal";
 import type { RolloutSpec } from "./journal/rollout-record";
-import { Marks } from "./marks/marks";
-import { RolloutMarks } from "./marks/rollout-marks";
-import { engineEnvironment } from "./plan-rollout";
-import { projectFolder, stateBackend } from "./state-backend";
+import { Marks } from "./locks/marks";
+import { RolloutMarks } from "./locks/rollout-marks";
+import { engineCapacity } from "./model/capacity";
+import type { RolloutCommands } from "./model/commands";
+import { engineEnvironment } from "./planning/plan-rollout";
+import { projectFolder, stateBackend } from "./stack/state-backend";
 
 /** How rollouts are kept and run. */
 export interface RolloutsOptions {

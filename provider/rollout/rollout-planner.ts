@@ -1,34 +1,39 @@
 import { dirname } from "node:path";
 import type { Finding } from "../files/finding";
 import { withoutUndefined } from "../settings/without-undefined";
-import { engineCapacity } from "./capacity";
-import { beforeAnything } from "./ended-by-journal";
-import { hurriedBy } from "./journal/patience";
+import { hurriedBy } from "./database/patience";
+import { beforeAnything } from "./execution/ended-by-journal";
 import { rememberedIdentities } from "./journal/remembered-identities";
 import type { RolloutSpec } from "./journal/rollout-record";
 import { allSkips } from "./journal/skips";
-import { withUnseen } from "./marks/with-unseen";
+import { withUnseen } from "./locks/with-unseen";
+import { engineCapacity } from "./model/capacity";
+import { originOf } from "./model/origin";
+import type { Target } from "./model/target";
+import type { Task } from "./model/task";
 import { receiversOf } from "./notify/receivers";
-import { originOf } from "./origin";
-import { PermitOffice } from "./permits/permit-office";
-import { type PlannedRollout, type PlanRolloutOptions, planRollout, stackFilesOf } from "./plan-rollout";
-import type { PlanTenant } from "./plan-target";
-import type { MailOf } from "./planned/ask-mail";
-import { getReappliedChanges } from "./reapplied-changes";
+import type { MailOf } from "./planning/ask-mail";
+import {
+  type PlannedRollout,
+  type PlanRolloutOptions,
+  planRollout,
+  stackFilesOf,
+} from "./planning/plan-rollout";
+import type { PlanTenant } from "./planning/plan-target";
+import { getReappliedChanges } from "./planning/reapplied-changes";
+import { PermitOffice } from "./rate-limit/permit-office";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
 import { underWayError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
-import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
+import { projectFolder, requirePassphrase, stateBackend } from "./stack/state-backend";
+import { keyVariablesOf } from "./stack/tenant-environment";
 import { assignWaves } from "./targets/assign-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
 import type { ReadMemory } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
-import type { Target } from "./targets/target";
 import { toleratedOf } from "./targets/tolerance";
-import type { Task } from "./tasks/task";
-import { keyVariablesOf } from "./tenant-environment";
 
 /** What is to be planned. */
 export interface PlanRequest extends Selection {
@@ -224,6 +229,6 @@ export class RolloutPlanner {
 
 async function planOfTask(task: Task): Promise<PlanTenant> {
   return task === "only-expired"
-    ? (await import("./tasks/plan-expired.js")).planExpired
-    : (await import("./tasks/plan-mending.js")).planMending;
+    ? (await import("./planning/plan-expired.js")).planExpired
+    : (await import("./planning/plan-mending.js")).planMending;
 }

@@ -2,37 +2,37 @@ import { hostname } from "node:os";
 import { leanEnvironment } from "../machine/child-environment";
 import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
-import { AddressHealth } from "./asking/address-health";
-import { checkReach, lookWith, type Reach } from "./asking/target-client";
-import { conduct } from "./coordinator";
-import { beforeAnything, holdLost } from "./ended-by-journal";
+import { hurriedBy } from "./database/patience";
 import { EnginePool } from "./engine/engine-pool";
-import { RolloutError } from "./errors";
+import { conduct } from "./execution/coordinator";
+import { beforeAnything, holdLost } from "./execution/ended-by-journal";
+import { tenantJob } from "./execution/tenant-job";
+import { WorkPlaces } from "./execution/work-places";
 import type { CurrentTargets } from "./journal/journal";
-import { hurriedBy } from "./journal/patience";
 import type { RolloutRecord } from "./journal/rollout-record";
-import type { Lane } from "./lanes/lane";
-import { LocalLane } from "./lanes/local-lane";
+import { takenBackSoFar, takenBackText } from "./journal/taken-back";
+import { RolloutError } from "./model/errors";
+import { nameOfWho } from "./model/origin";
+import type { RolloutEvent } from "./model/rollout-event";
+import type { RolloutReport } from "./model/rollout-report";
+import type { Target } from "./model/target";
+import type { RolloutState } from "./model/wave";
 import { RolloutNotices } from "./notify/rollout-notices";
-import { nameOfWho } from "./origin";
-import { PermitOffice } from "./permits/permit-office";
+import { AddressHealth } from "./probing/address-health";
+import { checkReach, lookWith, type Reach } from "./probing/target-client";
+import type { Lane } from "./queue/lane";
+import { LocalLane } from "./queue/local-lane";
+import { PermitOffice } from "./rate-limit/permit-office";
 import { reportOf } from "./report/report-of";
-import type { RolloutEvent } from "./report/rollout-event";
-import type { RolloutReport } from "./report/rollout-report";
-import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
 import { rivalError, underWayError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
-import { projectFolder, requireSameBackend, stateBackend } from "./state-backend";
+import { projectFolder, requireSameBackend, stateBackend } from "./stack/state-backend";
+import { keyVariablesOf } from "./stack/tenant-environment";
 import { compareTargets, type TargetComparison } from "./targets/compare-targets";
 import { compareWaves } from "./targets/compare-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
 import { limitOf } from "./targets/service-limit";
-import type { Target } from "./targets/target";
-import { keyVariablesOf } from "./tenant-environment";
-import { tenantJob } from "./tenant-job";
-import type { RolloutState } from "./wave";
-import { WorkPlaces } from "./work-places";
 
 /** How a rollout is run. */
 export interface RunRequest {
@@ -227,7 +227,7 @@ export class RolloutRun {
       ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
     });
     const lane: Lane = isForWorkers
-      ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
+      ? await (await import("./queue/pg-boss-lane.js")).openPgBossLane(database, { log })
       : new LocalLane(doJob, request.aborted);
     try {
       // What workers have is theirs; what got lost between them is handed out anew.

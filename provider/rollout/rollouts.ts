@@ -3,17 +3,18 @@ import { join, relative, resolve } from "node:path";
 import { readPlainFile } from "../machine/plain-file";
 import type { Plan } from "../plan/plan";
 import { isPostgres, withoutCredentials } from "../settings/postgres-address";
-import { RolloutCommands } from "./commands";
-import { afterAll } from "./ended-by-journal";
-import { RolloutError } from "./errors";
+import { openDatabase } from "./database/open-database";
+import { afterAll } from "./execution/ended-by-journal";
 import { Journal } from "./journal/journal";
-import { openDatabase } from "./journal/open-database";
 import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
-import type { Mark, UnreadableMark } from "./marks/mark";
-import type { PlannedRollout } from "./plan-rollout";
-import { type WholePlan, WholePlanMaker } from "./planned/whole-plan";
+import { type Purpose, whichRollout } from "./journal/which-rollout";
+import type { Mark, UnreadableMark } from "./locks/mark";
+import { RolloutCommands } from "./model/commands";
+import { RolloutError } from "./model/errors";
+import type { RolloutReport } from "./model/rollout-report";
+import { type WholePlan, WholePlanMaker } from "./plan-report/whole-plan";
+import type { PlannedRollout } from "./planning/plan-rollout";
 import { reportOf } from "./report/report-of";
-import type { RolloutReport } from "./report/rollout-report";
 import { broughtBefore } from "./rollback/brought-before";
 import { revertInGit } from "./rollback/revert-in-git";
 import type { FilesOf } from "./rollback/rollback";
@@ -26,10 +27,9 @@ import {
   RolloutPlanner,
 } from "./rollout-planner";
 import { RolloutRun, type RunRequest } from "./rollout-run";
+import { keyVariablesOf } from "./stack/tenant-environment";
 import { readTargets } from "./targets/read-targets";
 import { TargetsFileError } from "./targets/targets-file-error";
-import { keyVariablesOf } from "./tenant-environment";
-import { type Purpose, whichRollout } from "./which-rollout";
 
 /** Rollouts over many tenants, and their journal. */
 export class Rollouts {

@@ -1,19 +1,19 @@
 import { hostname } from "node:os";
 import { leanEnvironment } from "../machine/child-environment";
 import { quote } from "../settings/text";
-import { AddressHealth } from "./asking/address-health";
-import { checkReach, lookWith, type Reach } from "./asking/target-client";
-import { engineCapacity } from "./capacity";
+import { openDatabase } from "./database/open-database";
 import { EnginePool } from "./engine/engine-pool";
+import { isOfStorage } from "./execution/journaled-job";
+import { tenantJob } from "./execution/tenant-job";
+import { WorkPlaces } from "./execution/work-places";
 import { Journal } from "./journal/journal";
-import { openDatabase } from "./journal/open-database";
-import { isOfStorage } from "./journaled-job";
-import type { DoJob } from "./lanes/lane";
-import { PermitOffice } from "./permits/permit-office";
-import type { ServiceLimit } from "./targets/target";
-import { tenantJob } from "./tenant-job";
-import type { TenantState } from "./wave";
-import { WorkPlaces } from "./work-places";
+import { engineCapacity } from "./model/capacity";
+import type { ServiceLimit } from "./model/target";
+import type { TenantState } from "./model/wave";
+import { AddressHealth } from "./probing/address-health";
+import { checkReach, lookWith, type Reach } from "./probing/target-client";
+import type { DoJob } from "./queue/lane";
+import { PermitOffice } from "./rate-limit/permit-office";
 
 /** What a worker takes part in, and how. */
 export interface WorkerOptions {
@@ -52,7 +52,7 @@ export async function runWorker({
   checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
   // Only now is it known to be installed.
-  const { workOnPgBoss } = await import("./lanes/work-on-pg-boss.js");
+  const { workOnPgBoss } = await import("./queue/work-on-pg-boss.js");
   const office = new PermitOffice(journal.database);
   // Which tenants' keys are in the rest, only each rollout tells.
   const pool = new EnginePool(leanEnvironment(environment));

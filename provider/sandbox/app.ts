@@ -1,11 +1,11 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
-import { Refusal } from "./errors";
-import { describeService } from "./openapi";
+import { Refusal } from "./contract/errors";
 import type { SandboxHooks, ServiceRequest, ServiceResponse } from "./options";
 import type { RateLimiter } from "./rate-limit";
 import type { RequestLog } from "./request-log";
-import { parse, positiveInteger, type Route } from "./route";
+import { describeService } from "./routes/openapi";
+import { parse, positiveInteger, type Route } from "./routes/route";
 import type { Store } from "./store";
 import type { Caller } from "./store/tenants";
 

@@ -7,24 +7,25 @@ import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serve } from "@hono/node-server";
-import { allowDenyEntryRoutes } from "./allow-deny-entries";
 import { createApp } from "./app";
-import { SandboxError } from "./errors";
-import { metricRoutes } from "./metrics";
+import { SandboxError } from "./contract/errors";
+import type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./contract/schemas";
 import { behaviourOf, mailOptionsOf, type SandboxOptions } from "./options";
-import { phishingReportRoutes } from "./phishing-reports";
 import { RateLimiter } from "./rate-limit";
 import { type RecordedRequest, RequestLog } from "./request-log";
+import { allowDenyEntryRoutes } from "./routes/allow-deny-entries";
+import { metricRoutes } from "./routes/metrics";
+import { phishingReportRoutes } from "./routes/phishing-reports";
+import { threatRoutes } from "./routes/threats";
+import { vipEmployeeRoutes } from "./routes/vip-employees";
 import { apiKeysOf } from "./scenarios/scenario";
-import type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./schemas";
 import { openStore } from "./store";
 import type { AuditRow } from "./store/audit-log";
 import { lookBack } from "./store/timeline";
-import { threatRoutes } from "./threats";
-import { vipEmployeeRoutes } from "./vip-employees";
 
-export type { SandboxBehaviour } from "./behaviour";
-export { SandboxError, type SandboxErrorCode } from "./errors";
+export type { SandboxBehaviour } from "./contract/behaviour";
+export { SandboxError, type SandboxErrorCode } from "./contract/errors";
+export type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./contract/schemas";
 export type {
   SandboxHooks,
   SandboxOptions,
@@ -35,7 +36,6 @@ export type { RateLimit, RetryAfter } from "./rate-limit";
 export type { RecordedRequest, RequestSummary } from "./request-log";
 export { scenarioNames } from "./scenarios";
 export type { Scenario, ScenarioEmployee, ScenarioEntry, ScenarioTenant } from "./scenarios/scenario";
-export type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./schemas";
 export type { AuditAction, AuditRow } from "./store/audit-log";
 
 /**

@@ -1,5 +1,5 @@
-import type { SandboxBehaviour } from "./behaviour";
-import { SandboxError } from "./errors";
+import type { SandboxBehaviour } from "./contract/behaviour";
+import { SandboxError } from "./contract/errors";
 import type { RateLimit } from "./rate-limit";
 import type { Scenario } from "./scenarios/scenario";
 

@@ -1,4 +1,4 @@
-import { Refusal, SandboxError } from "./errors";
+import { Refusal, SandboxError } from "./contract/errors";
 
 /** How often one tenant may ask (reference, "Limits": "Requests are rate limited", and no numbers). */
 export interface RateLimit {

@@ -5,9 +5,9 @@ import { deniedDomain, Service, tenantName } from "#bench/service";
 import { table } from "#bench/table";
 import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
 import { readEach } from "../../provider/dist/fleet/read-each.js";
-import type { Reach } from "../../provider/dist/rollout/asking/target-client.js";
+import type { Targets } from "../../provider/dist/rollout/model/target.js";
+import type { Reach } from "../../provider/dist/rollout/probing/target-client.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
-import type { Targets } from "../../provider/dist/rollout/targets/target.js";
 
 const TENANTS = 300;
 const ENTRIES = 500;

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { machineFacts } from "#bench/machine";
 import { deniedDomain, Service } from "#bench/service";
 import { decimal, table, whole } from "#bench/table";
+import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
+import { pruneRollout } from "../../provider/dist/rollout/history/prune-rollout.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
 import { reachedIn } from "../../provider/dist/rollout/journal/reached.js";
-import { openSqlite } from "../../provider/dist/rollout/journal/sqlite-database.js";
-import { pruneRollout } from "../../provider/dist/rollout/pruning/prune-rollout.js";
-import { stateBackend } from "../../provider/dist/rollout/state-backend.js";
-import type { Database } from "../../provider/rollout/journal/database.js";
-import type { Target } from "../../provider/rollout/targets/target.js";
+import { stateBackend } from "../../provider/dist/rollout/stack/state-backend.js";
+import type { Database } from "../../provider/rollout/database/database.js";
+import type { Target } from "../../provider/rollout/model/target.js";
 
 /** What the stand-in's tenant is called, in whose place it puts each one's name. */
 export const PLACEHOLDER = "placeholder";
@@ -101,7 +101,7 @@ function say(rows: readonly (readonly string[])[]): void {
 
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
-  .replace(/package\.json$/, "dist/cli/main.js");
+  .replace(/package\.json$/, "dist/commands/main.js");
 
 function nameOf(index: number): string {
   return `t${String(index).padStart(5, "0")}`;

@@ -5,7 +5,7 @@ import type { MachineFacts } from "#bench/machine";
 import { simulate, USUAL } from "#bench/rollout-simulation";
 import type { RolloutMeasurement } from "#bench/rollouts";
 import { decimal, table, whole } from "#bench/table";
-import { nextStep } from "../../provider/dist/rollout/next-step.js";
+import { nextStep } from "../../provider/dist/rollout/model/next-step.js";
 
 const RESULTS = fileURLToPath(new URL("rollouts.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));

@@ -1,6 +1,6 @@
 import { VirtualClock, VirtualRollout, type VirtualTenant } from "#bench/virtual-rollout";
-import type { nextStep } from "../../provider/rollout/next-step.js";
-import type { RolloutState, Wave } from "../../provider/rollout/wave.js";
+import type { nextStep } from "../../provider/rollout/model/next-step.js";
+import type { RolloutState, Wave } from "../../provider/rollout/model/wave.js";
 
 /** A rollout as the simulation and the paper look at it. Times are milliseconds, and CPU time those of one core. */
 export interface Circumstances {

@@ -64,7 +64,7 @@ const facts = await machineFacts(values.date);
 const engine = await requireEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
-  .replace(/package\.json$/, "dist/cli/main.js");
+  .replace(/package\.json$/, "dist/commands/main.js");
 for (const tenants of sizes) await measureFleet(tenants, concurrencies, loops);
 for (const tenants of unchangedSizes) await measureFleet(tenants, [AT_ONCE], unchangedLoops);
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });

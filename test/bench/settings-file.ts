@@ -5,7 +5,7 @@ import { type Finished, run } from "#bench/command";
 import type { Bench, Peer } from "#bench/observation";
 import { deniedDomain, Service } from "#bench/service";
 
-const COMMAND = resolve("provider/dist/cli/main.js");
+const COMMAND = resolve("provider/dist/commands/main.js");
 const FILE = "settings.yaml";
 
 /** `lint` of one settings file with as many entries as the longest list. */

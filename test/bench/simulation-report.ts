@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Circumstances, onPaper, type Scarce, simulate, USUAL } from "#bench/rollout-simulation";
 import { table, whole } from "#bench/table";
+import { openSqlite } from "../../provider/dist/rollout/database/sqlite-database.js";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
-import { openSqlite } from "../../provider/dist/rollout/journal/sqlite-database.js";
-import { nextStep } from "../../provider/dist/rollout/next-step.js";
-import type { TenantReport } from "../../provider/rollout/report/rollout-report.js";
-import type { Target } from "../../provider/rollout/targets/target.js";
+import { nextStep } from "../../provider/dist/rollout/model/next-step.js";
+import type { TenantReport } from "../../provider/rollout/model/rollout-report.js";
+import type { Target } from "../../provider/rollout/model/target.js";
 
 const MANY = 10_000;
 

@@ -4,8 +4,8 @@ import type {
   RolloutView,
   Step,
   WaveView,
-} from "../../provider/rollout/next-step.js";
-import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/wave.js";
+} from "../../provider/rollout/model/next-step.js";
+import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/model/wave.js";
 
 /** What a rollout is to do, without a tenant's settings. */
 export interface VirtualPlan {

@@ -1,8 +1,8 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reviewHtml } from "../../provider/gitops/review/review-html";
+import { reviewHtml } from "../../provider/commands/review/review-html";
 import { planHtml } from "../../provider/plan/render/html";
-import { wholePlanHtml } from "../../provider/rollout/planned/plan-html";
+import { wholePlanHtml } from "../../provider/rollout/plan-report/plan-html";
 import { reportHtml } from "../../provider/rollout/report/report-html";
 import { HOSTILE } from "../support/hostile-text";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { expect, it } from "vitest";
-import { program } from "../../provider/cli/program";
+import { program } from "../../provider/commands/program";
 import { SETTING_NAMES } from "../../provider/resources/known-names";
 import { VARIABLES } from "../../provider/settings/variables";
 import { fencesOf } from "./fences";

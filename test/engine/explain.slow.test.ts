@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
-import type { ErrorCode } from "../../provider/cli/explain/explanations";
+import type { ErrorCode } from "../../provider/commands/explain/explanations";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { type EndedCommand, Fleet } from "../support/fleet";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";

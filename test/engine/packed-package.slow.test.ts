@@ -185,7 +185,7 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
         ...runEnvironment(),
         EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
       };
-      const run = commandLine(folder.path, environment, join(installed, "dist/cli/main.js"));
+      const run = commandLine(folder.path, environment, join(installed, "dist/commands/main.js"));
 
       const wanted: Record<string, string> = {};
       const told = [

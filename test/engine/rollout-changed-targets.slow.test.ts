@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Advice } from "../../provider/rollout/report/rollout-report";
+import type { Advice } from "../../provider/rollout/model/rollout-report";
 import { begun, type EndedCommand, Fleet, statesIn, told } from "../support/fleet";
 
 /*

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readStackMarker } from "../../provider/rollout/stack-marker";
+import { readStackMarker } from "../../provider/rollout/model/stack-marker";
 import { commandLine } from "../support/command-line";
 import { Fleet } from "../support/fleet";
 import { cloneOf } from "../support/two-clones";

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gunzipSync } from "node:zlib";
 import { expect } from "vitest";
-import { engineCapacity } from "../../provider/rollout/capacity";
+import { engineCapacity } from "../../provider/rollout/model/capacity";
 import { Fleet, type RunningCommand } from "../support/fleet";
 
 /*
@@ -56,7 +56,7 @@ export async function watched(
     for (const { id, command, environment } of fleet.processes()) {
       if (command.match(KEY) !== null) wrong.push(command);
       // A process that was just made is a copy of the command, until it is the program that it is to be.
-      if (id === run.process.pid || command.includes("cli/main.js")) continue;
+      if (id === run.process.pid || command.includes("commands/main.js")) continue;
       const keys = [...new Set(environment.match(KEY))];
       const stack = /--stack (t\d+)/.exec(command)?.[1];
       for (const key of keys) keysSeen.add(key);

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { MARKS_PROJECT } from "../../provider/rollout/marks/marks";
+import { MARKS_PROJECT } from "../../provider/rollout/locks/marks";
 import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
 import { layLock, lockFolder, locksIn, typed } from "../support/stack-locks";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { startFaultyProxy } from "../support/faulty-proxy";
 import { begun, Fleet, settingsOf, statesIn } from "../support/fleet";
 

@@ -1,8 +1,8 @@
 import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { openDatabase } from "../../provider/rollout/database/open-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { openDatabase } from "../../provider/rollout/journal/open-database";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
 import { expectExample } from "../support/provoked";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readStateFile } from "../../provider/rollout/state-file";
+import { readStateFile } from "../../provider/rollout/stack/state-file";
 import { begun, Fleet, statesIn } from "../support/fleet";
 
 /*

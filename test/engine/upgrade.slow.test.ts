@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import manifest from "../../provider/package.json";
-import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import type { Sandbox } from "../../provider/sandbox";
 import type { CommandRun } from "../support/command-line";
 import type { EngineProject } from "../support/engine-project";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { parsePlan } from "../../provider/plan/render/json";
 import { shell } from "../../provider/resources/shell";
+import { openSqlite } from "../../provider/rollout/database/sqlite-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { openSqlite } from "../../provider/rollout/journal/sqlite-database";
 import { keptFile, keptReleases } from "../support/kept-release";
 
 /*

@@ -22,7 +22,7 @@ it.each(["pulumi-email-security", "pulumi-email-security/runtime", "pulumi-email
 it.each([[], ["doctor"], ["lint", "none.yaml"], ["--version"]])(
   "the command says it in one line, and where to get one: %j",
   (...args) => {
-    const command = `${OLD} require(require.resolve("pulumi-email-security/package.json").replace("package.json", "dist/cli/main.js"))`;
+    const command = `${OLD} require(require.resolve("pulumi-email-security/package.json").replace("package.json", "dist/commands/main.js"))`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ["-e", command, "--", ...args], {
       encoding: "utf8",
     });

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { checkApprovals } from "../../provider/commands/lint/check-approvals";
 import { lintFiles } from "../../provider/files/lint-files";
-import { checkApprovals } from "../../provider/gitops/approvals/check-approvals";
 import { type SettingsHistory, settingsHistory } from "./settings-history";
 
 /*

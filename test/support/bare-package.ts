@@ -14,11 +14,11 @@ import { PACKAGE } from "./packed-package";
 export async function barePackage(folder: string): Promise<string> {
   const modules = join(folder, "node_modules");
   const home = join(modules, PACKAGE);
-  const dist = dirname(dirname(built("cli/main.js", () => import("../../provider/cli/main.ts"))));
+  const dist = dirname(dirname(built("commands/main.js", () => import("../../provider/commands/main.ts"))));
   await cp(dist, join(home, "dist"), { recursive: true, filter: (path) => path !== join(dist, "plugin") });
   await cp(resolve("provider/package.json"), join(home, "package.json"));
   for (const name of ["@pulumi/pulumi", ...Object.keys(manifest.dependencies)]) await link(name, modules);
-  return join(home, "dist/cli/main.js");
+  return join(home, "dist/commands/main.js");
 }
 
 /** Puts a package of this repository into another folder of packages; what that one needs, it finds where it really is. */

@@ -1,7 +1,7 @@
+import { openDatabase } from "../../provider/rollout/database/open-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { openDatabase } from "../../provider/rollout/journal/open-database";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import type { Lane } from "../../provider/rollout/lanes/lane";
+import type { Lane } from "../../provider/rollout/queue/lane";
 import { targetOf } from "./journal-story";
 
 const LANE = { handOut: async () => {}, start: () => {} } as unknown as Lane;

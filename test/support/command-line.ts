@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { built } from "./built";
 
 /** The `email-security` command as it is built. */
-export const COMMAND = built("cli/main.js", () => import("../../provider/cli/main.ts"));
+export const COMMAND = built("commands/main.js", () => import("../../provider/commands/main.ts"));
 
 /** What a run of the command gave. */
 export interface CommandRun {

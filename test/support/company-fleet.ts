@@ -3,7 +3,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parse } from "yaml";
 import type { FleetStatus } from "../../provider/fleet/status/status-schema";
-import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import { type CommandLine, type CommandRun, commandLine } from "./command-line";
 import { Fleet } from "./fleet";
 import { clickedEntry } from "./scenario-tenant";

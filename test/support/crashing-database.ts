@@ -1,4 +1,4 @@
-import type { Database, Queryable, Row, SqlValue } from "../../provider/rollout/journal/database";
+import type { Database, Queryable, Row, SqlValue } from "../../provider/rollout/database/database";
 
 /** A database in which something happens at any moment: before each statement, and after what was written is there. */
 export abstract class InterruptedDatabase implements Database {

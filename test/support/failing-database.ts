@@ -1,5 +1,5 @@
-import type { Database } from "../../provider/rollout/journal/database";
-import { JournalError } from "../../provider/rollout/journal/journal-error";
+import type { Database } from "../../provider/rollout/database/database";
+import { JournalError } from "../../provider/rollout/database/journal-error";
 import { InterruptedDatabase } from "./crashing-database";
 
 /** When a database fails: at which moment, and for how many of them. */

@@ -1,4 +1,4 @@
-import type { Database } from "../../provider/rollout/journal/database";
+import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
 import { targetOf } from "./journal-story";

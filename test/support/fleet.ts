@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { requireEngine } from "../../provider/engine";
-import type { RolloutEvent } from "../../provider/rollout/report/rollout-event";
-import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
+import type { RolloutReport } from "../../provider/rollout/model/rollout-report";
 import {
   type RecordedRequest,
   type Sandbox,

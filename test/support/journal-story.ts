@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import type { Database } from "../../provider/rollout/journal/database";
+import type { Database } from "../../provider/rollout/database/database";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type {
   ClaimedTenant,
   PlannedTenant,
   RolloutSpec,
 } from "../../provider/rollout/journal/rollout-record";
-import type { Job, Lane } from "../../provider/rollout/lanes/lane";
-import { nextStep, type RolloutView } from "../../provider/rollout/next-step";
-import type { TenantError } from "../../provider/rollout/report/rollout-report";
-import type { Target } from "../../provider/rollout/targets/target";
-import { SETTLED } from "../../provider/rollout/wave";
+import { nextStep, type RolloutView } from "../../provider/rollout/model/next-step";
+import type { TenantError } from "../../provider/rollout/model/rollout-report";
+import type { Target } from "../../provider/rollout/model/target";
+import { SETTLED } from "../../provider/rollout/model/wave";
+import type { Job, Lane } from "../../provider/rollout/queue/lane";
 import { VirtualJournal, type VirtualPlan, type VirtualTenant } from "../bench/virtual-rollout";
 import { Crash, CrashingDatabase } from "./crashing-database";
 

@@ -2,16 +2,16 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DeclaredEntry, DeclaredVip } from "../../provider/files/settings";
-import { EntryStore } from "../../provider/fleet/site/entry-store";
-import { runOf, type SiteRun } from "../../provider/fleet/site/runs";
-import type { SiteData } from "../../provider/fleet/site/site-data";
+import { EntryStore } from "../../provider/fleet/site/data/entry-store";
+import { runOf, type SiteRun } from "../../provider/fleet/site/data/runs";
+import type { SiteData } from "../../provider/fleet/site/data/site-data";
 import { type SiteFile, siteFiles } from "../../provider/fleet/site/site-files";
 import { openSite, writeSite } from "../../provider/fleet/site/write-site";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/status-schema";
-import type { KeptChange, ShownRollout } from "../../provider/rollout/history/history-schema";
 import type { RecentRollouts } from "../../provider/rollout/history/recent-rollouts";
-import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/report/rollout-report";
-import type { TenantState } from "../../provider/rollout/wave";
+import type { KeptChange, ShownRollout } from "../../provider/rollout/model/history-schema";
+import type { RolloutReport, TenantReport, WaveReport } from "../../provider/rollout/model/rollout-report";
+import type { TenantState } from "../../provider/rollout/model/wave";
 import { evidenceBaseOf } from "./evidence-base";
 
 /** Which fleet a site is made of. */

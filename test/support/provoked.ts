@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type ErrorCode, EXPLANATIONS } from "../../provider/cli/explain/explanations";
+import { type ErrorCode, EXPLANATIONS } from "../../provider/commands/explain/explanations";
 
 /*
  * Each error that `email-security explain` tells of is provoked: in test/integration/explain/provoked.test.ts, unless it takes

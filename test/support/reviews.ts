@@ -1,4 +1,4 @@
-import type { ReviewItem, ReviewReport } from "../../provider/gitops/review/review-schema";
+import type { ReviewItem, ReviewReport } from "../../provider/commands/review/review-schema";
 import { HOSTILE } from "./hostile-text";
 
 /** A review of these things. */

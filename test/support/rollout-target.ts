@@ -1,4 +1,4 @@
-import type { Target } from "../../provider/rollout/targets/target";
+import type { Target } from "../../provider/rollout/model/target";
 
 /** A tenant as `tenants.yaml` may declare it. */
 export function target(

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { openPostgres } from "../../provider/rollout/database/postgres-database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { openPostgres } from "../../provider/rollout/journal/postgres-database";
-import type { DoJob } from "../../provider/rollout/lanes/lane";
-import { workOnPgBoss } from "../../provider/rollout/lanes/work-on-pg-boss";
+import type { DoJob } from "../../provider/rollout/queue/lane";
+import { workOnPgBoss } from "../../provider/rollout/queue/work-on-pg-boss";
 import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
 
 /**

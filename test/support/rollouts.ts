@@ -1,12 +1,12 @@
-import type { RolloutEvent, RolloutHappening } from "../../provider/rollout/report/rollout-event";
+import type { RolloutEvent, RolloutHappening } from "../../provider/rollout/model/rollout-event";
 import type {
   RolloutReport,
   TenantChange,
   TenantError,
   TenantReport,
   WaveReport,
-} from "../../provider/rollout/report/rollout-report";
-import type { TenantState } from "../../provider/rollout/wave";
+} from "../../provider/rollout/model/rollout-report";
+import type { TenantState } from "../../provider/rollout/model/wave";
 import { HOSTILE } from "./hostile-text";
 
 export interface RolloutOptions {

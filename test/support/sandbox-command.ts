@@ -3,7 +3,10 @@ import type { Readable } from "node:stream";
 import { built } from "./built";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = built("cli/sandbox-command.js", () => import("../../provider/cli/sandbox-command.ts"));
+const COMMAND = built(
+  "commands/sandbox/sandbox-command.js",
+  () => import("../../provider/commands/sandbox/sandbox-command.ts"),
+);
 
 export interface RunningCommand {
   process: ChildProcessByStdio<null, Readable, Readable>;

@@ -1,13 +1,13 @@
-import { conduct } from "../../provider/rollout/coordinator";
-import type { HealthContext } from "../../provider/rollout/health";
-import type { Database } from "../../provider/rollout/journal/database";
+import type { Database } from "../../provider/rollout/database/database";
+import { conduct } from "../../provider/rollout/execution/coordinator";
+import type { HealthContext } from "../../provider/rollout/execution/health";
+import { type Change, journaledJob } from "../../provider/rollout/execution/journaled-job";
 import { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
 import { skipTenants } from "../../provider/rollout/journal/skips";
-import { type Change, journaledJob } from "../../provider/rollout/journaled-job";
-import { LocalLane } from "../../provider/rollout/lanes/local-lane";
-import type { RolloutEvent } from "../../provider/rollout/report/rollout-event";
-import type { HealthCheck, Wave } from "../../provider/rollout/wave";
+import type { RolloutEvent } from "../../provider/rollout/model/rollout-event";
+import type { HealthCheck, Wave } from "../../provider/rollout/model/wave";
+import { LocalLane } from "../../provider/rollout/queue/local-lane";
 import { targetOf } from "./journal-story";
 
 /** Whose stacks the rollouts are of. */

@@ -1,7 +1,7 @@
 import type { Change, Plan } from "../../provider/plan/plan";
-import type { MailAsked } from "../../provider/rollout/planned/ask-mail";
-import type { ShownPlan } from "../../provider/rollout/planned/told-whole";
-import { WholePlanMaker } from "../../provider/rollout/planned/whole-plan";
+import type { ShownPlan } from "../../provider/rollout/plan-report/told-whole";
+import { WholePlanMaker } from "../../provider/rollout/plan-report/whole-plan";
+import type { MailAsked } from "../../provider/rollout/planning/ask-mail";
 import { emptyPlan } from "./plans";
 import { countsOf, playRollout } from "./rollouts";
 

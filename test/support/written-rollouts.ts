@@ -1,10 +1,10 @@
 import type { Plan } from "../../provider/plan/plan";
 import { planJson } from "../../provider/plan/render/json";
-import type { KeptChange } from "../../provider/rollout/history/history-schema";
 import type { Journal } from "../../provider/rollout/journal/journal";
 import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
-import type { Lane } from "../../provider/rollout/lanes/lane";
-import type { TenantError } from "../../provider/rollout/report/rollout-report";
+import type { KeptChange } from "../../provider/rollout/model/history-schema";
+import type { TenantError } from "../../provider/rollout/model/rollout-report";
+import type { Lane } from "../../provider/rollout/queue/lane";
 import { targetOf } from "./journal-story";
 import { emptyPlan } from "./plans";
 

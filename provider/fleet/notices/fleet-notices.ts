@@ -1,8 +1,8 @@
-import { counted } from "../../plan/render/words";
+import { counted } from "../../render/words";
+import type { Notify } from "../../rollout/model/notify";
 import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
 import { Notifier } from "../../rollout/notify/notifier";
 import { ADDRESSES, receiversOf, unaddressed } from "../../rollout/notify/receivers";
-import type { Notify } from "../../rollout/targets/notify";
 import { countDangers } from "../../settings/danger";
 import { shellWord } from "../../settings/shell-word";
 import { excerpt } from "../../settings/text";

@@ -3,9 +3,9 @@ import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
 import type { RecentRollouts } from "../../rollout/history/recent-rollouts";
 import type { FleetStatus } from "../status/status-schema";
-import { EntryStore } from "./entry-store";
-import { runOf } from "./runs";
-import { AllowAges } from "./site-data";
+import { EntryStore } from "./data/entry-store";
+import { runOf } from "./data/runs";
+import { AllowAges } from "./data/site-data";
 import { siteFiles } from "./site-files";
 import { openSite, type SiteFolder, writeSite } from "./write-site";
 

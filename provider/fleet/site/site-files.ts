@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TenantStatus } from "../status/status-schema";
-import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "./entry-store";
+import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "./data/entry-store";
+import type { SiteData } from "./data/site-data";
 import { attentionPage, entryPage, overviewPage } from "./pages/overview";
+import { digestOf, rolloutPage, tenantPage } from "./pages/paths";
 import { rolloutHtml } from "./pages/rollout";
 import { rolloutsPage } from "./pages/rollouts";
+import { scriptJson } from "./pages/script-json";
 import type { Shell } from "./pages/shell";
 import { tenantHtml } from "./pages/tenant";
 import { tenantsPage } from "./pages/tenants";
-import { digestOf, rolloutPage, tenantPage } from "./paths";
-import { scriptJson } from "./script-json";
-import type { SiteData } from "./site-data";
 import { SITE_STYLE } from "./site-style";
 
 /** A file of the site: its path, relative to it and with slashes, and its text. */

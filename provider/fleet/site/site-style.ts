@@ -1,4 +1,4 @@
-import { BASE_STYLE, FILTERS_STYLE } from "../../plan/render/html-style";
+import { BASE_STYLE, FILTERS_STYLE } from "../../render/html-style";
 
 /** The site's style sheet: what all pages share, and what its own have beside that. */
 export const SITE_STYLE = `${BASE_STYLE}${FILTERS_STYLE}

@@ -13,8 +13,8 @@ import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readPlainFile } from "../../machine/plain-file";
 import { printable, quote } from "../../settings/text";
-import { isSitePath } from "./paths";
-import { keptRuns, readRun, runFile, type SiteRun } from "./runs";
+import { keptRuns, readRun, runFile, type SiteRun } from "./data/runs";
+import { isSitePath } from "./pages/paths";
 import type { SiteFile } from "./site-files";
 
 /** The file by which a folder is known to be a site of ours: it lists what was written there. */

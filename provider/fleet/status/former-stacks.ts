@@ -4,7 +4,7 @@ import {
   findFormerStack,
   type NewTenant,
   type OrphanedStack,
-} from "../../rollout/renamed-tenant";
+} from "../../rollout/planning/renamed-tenant";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";

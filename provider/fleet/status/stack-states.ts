@@ -1,5 +1,5 @@
 import type { KnownLists } from "../../plan/desired";
-import type { Target } from "../../rollout/targets/target";
+import type { Target } from "../../rollout/model/target";
 
 /** What the state of a stack tells of its last run. */
 export interface StackState {

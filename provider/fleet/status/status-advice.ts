@@ -1,6 +1,6 @@
-import { counted } from "../../plan/render/words";
-import type { RolloutCommands } from "../../rollout/commands";
-import type { Target } from "../../rollout/targets/target";
+import { counted } from "../../render/words";
+import type { RolloutCommands } from "../../rollout/model/commands";
+import type { Target } from "../../rollout/model/target";
 import { quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 

@@ -1,7 +1,7 @@
-import { escapeMarkdown, markdownBlock } from "../../plan/render/markdown-text";
-import { bytesOf, filled } from "../../plan/render/room";
-import { RolloutCommands } from "../../rollout/commands";
-import type { Target } from "../../rollout/targets/target";
+import { escapeMarkdown, markdownBlock } from "../../render/markdown-text";
+import { bytesOf, filled } from "../../render/room";
+import { RolloutCommands } from "../../rollout/model/commands";
+import type { Target } from "../../rollout/model/target";
 import { isDangerous } from "../../settings/danger";
 import { type StatusAdvice, statusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";

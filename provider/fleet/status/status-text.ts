@@ -1,6 +1,6 @@
-import { wrapTo } from "../../plan/render/columns";
-import { RolloutCommands } from "../../rollout/commands";
-import type { Target } from "../../rollout/targets/target";
+import { wrapTo } from "../../render/columns";
+import { RolloutCommands } from "../../rollout/model/commands";
+import type { Target } from "../../rollout/model/target";
 import { harmless, printable } from "../../settings/text";
 import { statusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";

@@ -1,5 +1,5 @@
-import { counted, minute, number, onOneLine } from "../../plan/render/words";
-import { isEndedState } from "../../rollout/wave";
+import { counted, minute, number, onOneLine } from "../../render/words";
+import { isEndedState } from "../../rollout/model/wave";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { detailsOf, differingTexts } from "../../settings/standing-text";
 import { excerpt, printable, quote } from "../../settings/text";

@@ -1,10 +1,10 @@
 import { factsSaid, saidOf } from "../../files/element-fields";
 import type { Place } from "../../files/finding";
+import { counted, day, enumerate, given, join, number, say, sentence, type Words } from "../../render/words";
 import { DETAIL_NAMES, type DetailName } from "../../settings/entry-fields";
 import { detailsOf } from "../../settings/standing-text";
 import type { BacktestAllow, BacktestDeny, Change, Count, Evidence, Plan, Recipient } from "../plan";
 import { aboutWords, findingWords, heldWords, lineOf, nameWords, valueWords } from "./plan-words";
-import { counted, day, enumerate, given, join, number, say, sentence, type Words } from "./words";
 
 /** What is to be known of a change; first what makes it alarming. */
 export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {

@@ -1,13 +1,15 @@
+import { choices } from "../../render/html-filters";
+import { htmlPage, htmlVerdict } from "../../render/html-page";
+import { PLAN_STYLE } from "../../render/html-style";
+import { given, Html, html, htmlWords } from "../../render/html-text";
+import { filled } from "../../render/room";
+import { counted, day, number, onOneLine, say, given as told, type Words } from "../../render/words";
 import { describeHidden } from "../../settings/danger";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { type Count, type Evidence, expiredTransition, type Plan, type Recipient } from "../plan";
 import type { Fact } from "./change-facts";
-import { choices } from "./html-filters";
-import { htmlPage, htmlVerdict } from "./html-page";
-import { PLAN_STYLE } from "./html-style";
-import { given, Html, html, htmlWords } from "./html-text";
 import {
   describeHiddenUnmanaged,
   expiredWords,
@@ -20,8 +22,6 @@ import {
   valueWords,
 } from "./plan-words";
 import { type Card, kindsOf, type Report, reportOf, type Tally } from "./report";
-import { filled } from "./room";
-import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
 
 /**
  * A plan as a page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width,

@@ -1,8 +1,10 @@
+import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "../../render/markdown-text";
+import { bytesOf, filled } from "../../render/room";
+import { day, given, join, number, say, type Words } from "../../render/words";
 import { describeHidden } from "../../settings/danger";
 import { DETAIL_NAMES } from "../../settings/entry-fields";
 import { expiredTransition, type Plan } from "../plan";
 import type { Fact } from "./change-facts";
-import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
   describeHiddenUnmanaged,
   expiredWords,
@@ -14,8 +16,6 @@ import {
   valueWords,
 } from "./plan-words";
 import { type Card, kindsOf, type Mood, type Report, reportOf, type Tally } from "./report";
-import { bytesOf, filled } from "./room";
-import { day, given, join, number, say, type Words } from "./words";
 
 /** The first line of a plan in Markdown, by which a bot finds its own comment and updates it. */
 export const PLAN_MARK = "<!-- email-security-plan -->";

@@ -1,9 +1,9 @@
 import type { Finding, Place } from "../../files/finding";
+import { day, given, join, number, say, sentence, type Words } from "../../render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { detailsOf } from "../../settings/standing-text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../plan";
-import { day, given, join, number, say, sentence, type Words } from "./words";
 
 /**
  * A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came; nor is

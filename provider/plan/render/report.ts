@@ -1,4 +1,5 @@
 import { type Finding, isLoosening, sortBySeriousness } from "../../files/finding";
+import { counted, enumerate, given, minute, number, say, sentence, type Words } from "../../render/words";
 import { sortByDanger } from "../../settings/danger";
 import {
   type Alarm,
@@ -15,7 +16,6 @@ import {
 } from "../plan";
 import { type Fact, factsOf } from "./change-facts";
 import { kindOf, listOf, SIGNS } from "./plan-words";
-import { counted, enumerate, given, minute, number, say, sentence, type Words } from "./words";
 
 /**
  * What a person is told of a plan, in the order in which one asks: is it dangerous, what changes, what does our mail say,

@@ -1,6 +1,7 @@
+import { Paper, type Style } from "../../render/paper";
+import { given, join, number, say, type Words } from "../../render/words";
 import { describeHidden } from "../../settings/danger";
 import { expiredTransition, type Plan } from "../plan";
-import { Paper, type Style } from "./paper";
 import {
   describeHiddenUnmanaged,
   exampleWords,
@@ -13,7 +14,6 @@ import {
   valueWords,
 } from "./plan-words";
 import { type Card, kindsOf, type Mood, reportOf } from "./report";
-import { given, join, number, say, type Words } from "./words";
 
 export interface PlanTextOptions {
   /** Whether to use colours. False when left out; nothing is told by colour alone. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { tenantSettingsArguments } from "../../plan/declared-lists";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
-import { lifecycleOf } from "../../resources/lifecycle/lifecycles";
+import { lifecycleOf } from "../../resources/lifecycles";
 import type { ResourceKind } from "../../resources/resource-type";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
 import { ENTRIES, MEMBERS } from "../../settings/list-arguments";

@@ -6,7 +6,7 @@ import type { ListMode } from "../../settings/list-mode";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
-import type { OnlyRemoves, ReviewedPlan } from "../reviewed-plan";
+import type { OnlyRemoves, ReviewedPlan } from "./reviewed-plan";
 
 /**
  * What every resource does, over plain data and without Pulumi: the dynamic provider and the native plugin share it.

@@ -6,7 +6,6 @@ import { checkList } from "../../settings/list-check";
 import { prunes, prunesAny } from "../../settings/list-mode";
 import { ignoring, judge, readPatterns, removals } from "../../settings/list-safeguards";
 import { quote } from "../../settings/text";
-import type { OnlyRemoves } from "../reviewed-plan";
 import { GuardError, ListNotAppliedError, NotImportableError, PrunedByNextRunError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
@@ -23,6 +22,7 @@ import { notApplied, reasonsOf } from "./list-failures";
 import { counted, fewOf } from "./list-names";
 import { reportOthers, sayDeclaredElsewhere, sayKept } from "./list-reports";
 import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
+import type { OnlyRemoves } from "./reviewed-plan";
 
 type State = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,9 @@ import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automati
 import { TenantSettings } from "../../gitops/tenant-settings";
 import { withoutColour } from "../../plan/pulumi";
 import { keepCompiled } from "../../resources/compile-cache";
-import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
+import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
-import { MARKER_OUTPUT } from "../stack-marker";
+import { MARKER_OUTPUT } from "../model/stack-marker";
 import { hasDied } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";

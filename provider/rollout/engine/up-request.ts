@@ -1,5 +1,5 @@
 import type { FrontName } from "../../resources/resource-type";
-import type { StackMarker } from "../stack-marker";
+import type { StackMarker } from "../model/stack-marker";
 
 /** One `pulumi up` of a tenant, as an engine process is asked for it. */
 export interface UpRequest {

@@ -1,6 +1,6 @@
 import { type ChangedLists, changeTransition } from "../../plan/plan";
 import { valueWords } from "../../plan/render/plan-words";
-import { given, join, number, say, type Words } from "../../plan/render/words";
+import { given, join, number, say, type Words } from "../../render/words";
 import { dangerRank } from "../../settings/danger";
 import type { ToldLine } from "./told-page";
 

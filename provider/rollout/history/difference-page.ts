@@ -1,10 +1,15 @@
 import { ELEMENT_FIELDS, TEXT_FIELD_NAMES, type TextFieldName } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
-import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { counted, given, join, number, say, sentence, type Words } from "../../render/words";
+import type {
+  DeclaredAs,
+  DeclaredChange,
+  RolloutDifference,
+  TenantDifference,
+} from "../model/history-schema";
 import { TENANT_STATES } from "../report/state-words";
 import { namesWords, sharedLines, whatWords } from "./change-words";
 import { FIELDS } from "./difference";
-import type { DeclaredAs, DeclaredChange, RolloutDifference, TenantDifference } from "./history-schema";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /** What two rollouts declared differently; what several tenants have is told once. */

@@ -4,18 +4,18 @@ import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { RolloutCommands } from "../commands";
-import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
-import type { TenantState } from "../wave";
+import { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
 import {
   type DeclaredAs,
   type DeclaredChange,
   DIFFERENCE_FORMAT,
   type RolloutDifference,
   type TenantDifference,
-} from "./history-schema";
+} from "../model/history-schema";
+import type { TenantState } from "../model/wave";
 
 /**
  * Compares what two rollouts declared, tenant by tenant, by the settings files that the journal keeps of each.

@@ -1,11 +1,11 @@
-import { Paper } from "../../plan/render/paper";
 import { listOf, SIGNS } from "../../plan/render/plan-words";
-import { counted, given, join, minute, number, say, sentence, type Words } from "../../plan/render/words";
+import { Paper } from "../../render/paper";
+import { counted, given, join, minute, number, say, sentence, type Words } from "../../render/words";
 import { printable } from "../../settings/text";
-import { between, duration } from "../report/duration";
+import { between, duration } from "../model/duration";
+import type { PastRollout, RolloutHistory } from "../model/history-schema";
 import { TENANT_STATES } from "../report/state-words";
 import { plannedText, taskWords } from "../report/told-rollout";
-import type { PastRollout, RolloutHistory } from "./history-schema";
 
 /** How a history is shown on a terminal. */
 export interface HistoryTextOptions {

@@ -1,10 +1,10 @@
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
+import { wholeRollbackOf } from "../journal/taken-back";
+import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/history-schema";
 import { ChangeTally } from "../report/change-tally";
 import { countsOf, iso } from "../report/report-of";
-import { wholeRollbackOf } from "../rollback/taken-back";
-import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "./history-schema";
 
 /** Which rollouts are told of. */
 export interface HistoryRequest {

@@ -1,11 +1,11 @@
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Database } from "../journal/database";
+import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
 import type { WhoseRollouts } from "../journal/rollout-record";
+import type { ShownRollout } from "../model/history-schema";
+import type { RolloutReport, TenantReport } from "../model/rollout-report";
+import type { TenantState } from "../model/wave";
 import { pastReport } from "../report/report-of";
-import type { RolloutReport, TenantReport } from "../report/rollout-report";
-import type { TenantState } from "../wave";
-import type { ShownRollout } from "./history-schema";
 import { shownRollout } from "./shown";
 
 /** The newest rollouts of a project, and the outcome of each stack in them. */

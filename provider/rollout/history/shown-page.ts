@@ -1,9 +1,9 @@
 import { factsSaid, saidOf } from "../../files/element-fields";
 import { SIGNS } from "../../plan/render/plan-words";
-import { counted, given, join, minute, say, sentence, type Words } from "../../plan/render/words";
+import { counted, given, join, minute, say, sentence, type Words } from "../../render/words";
 import { detailsOf, differingTexts } from "../../settings/standing-text";
+import type { Happened, KeptChange, ShownRollout, ShownTenant } from "../model/history-schema";
 import { sharedLines, whatWords } from "./change-words";
-import type { Happened, KeptChange, ShownRollout, ShownTenant } from "./history-schema";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /**

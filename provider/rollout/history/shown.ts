@@ -1,19 +1,19 @@
 import type { Plan } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { parsed } from "../database/stored-values";
 import type { JournalReader } from "../journal/journal-reader";
-import { parsed } from "../journal/stored-values";
-import { keptChange } from "../pruning/prune-rollout";
-import { reportedTransition } from "../report/change-danger";
-import { iso } from "../report/report-of";
-import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport, TenantChange } from "../report/rollout-report";
 import {
   type Happened,
   type KeptChange,
   SHOWN_FORMAT,
   type ShownRollout,
   type ShownTenant,
-} from "./history-schema";
+} from "../model/history-schema";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutReport, TenantChange } from "../model/rollout-report";
+import { reportedTransition } from "../report/change-danger";
+import { iso } from "../report/report-of";
+import { keptChange } from "./prune-rollout";
 
 /**
  * @param isWhole whether the plans are read. Without them, changes are as the report has them: the first of each tenant, and no ticket

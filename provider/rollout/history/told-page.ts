@@ -1,7 +1,7 @@
-import { markdownWords } from "../../plan/render/markdown-text";
-import { Paper } from "../../plan/render/paper";
-import { filled } from "../../plan/render/room";
-import { number, type Words } from "../../plan/render/words";
+import { markdownWords } from "../../render/markdown-text";
+import { Paper } from "../../render/paper";
+import { filled } from "../../render/room";
+import { number, type Words } from "../../render/words";
 
 /** What is told to people, whatever shows it. */
 export interface ToldPage {

@@ -1,5 +1,5 @@
-import type { TenantState } from "../wave";
-import type { Database } from "./database";
+import type { Database } from "../database/database";
+import type { TenantState } from "../model/wave";
 import { sequenceOf } from "./rollout-order";
 import type { RolloutRecord } from "./rollout-record";
 import { NO_COUNTS } from "./rollout-view";

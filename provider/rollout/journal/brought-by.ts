@@ -1,10 +1,10 @@
-import type { ToldByRollout } from "../../gitops/why/why-schema";
+import type { ToldByRollout } from "../../gitops/why-schema";
 import type { Plan } from "../../plan/plan";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Database } from "./database";
+import type { Database } from "../database/database";
+import { parsed, time, unpacked } from "../database/stored-values";
 import { sequenceIn } from "./rollout-order";
 import type { RolloutSpec } from "./rollout-record";
-import { parsed, time, unpacked } from "./stored-values";
 
 /**
  * The rollouts that changed a value at a tenant, or tried to, the newest first: those whose plan of it had a change of it, and that

@@ -1,6 +1,6 @@
-import type { WaveView } from "../next-step";
-import type { Queryable } from "./database";
-import { parsed } from "./stored-values";
+import type { Queryable } from "../database/database";
+import { parsed } from "../database/stored-values";
+import type { WaveView } from "../model/next-step";
 
 /** Has failed tenants tried again, and unhealthy waves checked again. */
 export async function retryFailed(transaction: Queryable, id: string): Promise<void> {

@@ -1,14 +1,14 @@
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import type { Job, Lane } from "../lanes/lane";
-import type { RolloutHappening } from "../report/rollout-event";
-import type { TenantError } from "../report/rollout-report";
-import type { Target } from "../targets/target";
-import type { Database, Queryable } from "./database";
+import type { Database, Queryable } from "../database/database";
+import { json, parsed, unpacked } from "../database/stored-values";
+import type { RolloutHappening } from "../model/rollout-event";
+import type { TenantError } from "../model/rollout-report";
+import type { Target } from "../model/target";
+import type { Job, Lane } from "../queue/lane";
 import { JournalReader, recordOf } from "./journal-reader";
 import type { ClaimedTenant, TenantSummary } from "./rollout-record";
 import { placesIn, roomAt } from "./rollout-view";
 import { skipIfStanding } from "./skips";
-import { json, parsed, unpacked } from "./stored-values";
 import { tell } from "./tell";
 
 /** What becomes of the jobs of a rollout's tenants: handed out, begun, finished, taken back. */

@@ -1,13 +1,14 @@
 import { gunzipSync } from "node:zlib";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { RolloutError } from "../errors";
-import type { Job } from "../lanes/lane";
-import type { RolloutView } from "../next-step";
-import type { RolloutEvent, RolloutHappening } from "../report/rollout-event";
-import type { TenantError } from "../report/rollout-report";
-import type { Target } from "../targets/target";
-import type { RolloutState, TenantState, WaveState } from "../wave";
-import type { Database, Queryable, Row } from "./database";
+import type { Database, Queryable, Row } from "../database/database";
+import { parsed, time, unpacked } from "../database/stored-values";
+import { RolloutError } from "../model/errors";
+import type { RolloutView } from "../model/next-step";
+import type { RolloutEvent, RolloutHappening } from "../model/rollout-event";
+import type { TenantError } from "../model/rollout-report";
+import type { Target } from "../model/target";
+import type { RolloutState, TenantState, WaveState } from "../model/wave";
+import type { Job } from "../queue/lane";
 import { compareRollouts, sequenceOf } from "./rollout-order";
 import type {
   ClaimedTenant,
@@ -21,7 +22,6 @@ import type {
   WaveRecord,
 } from "./rollout-record";
 import { viewOf } from "./rollout-view";
-import { parsed, time, unpacked } from "./stored-values";
 
 /** What the durable memory of rollouts holds: each way to look into it. */
 export class JournalReader {

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
+import type { Database, Queryable } from "../database/database";
+import { JournalError } from "../database/journal-error";
+import { json } from "../database/stored-values";
+import { makeTables, VERSION, versionOf } from "../database/tables";
+import type { Target } from "../model/target";
+import type { RolloutState, WaveState } from "../model/wave";
 import type { TargetComparison } from "../targets/compare-targets";
-import type { Target } from "../targets/target";
-import type { RolloutState, WaveState } from "../wave";
-import type { Database, Queryable } from "./database";
 import { retryFailed } from "./failed-tenants";
 import { JobJournal } from "./job-journal";
-import { JournalError } from "./journal-error";
 import { recordOf } from "./journal-reader";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./rollout-record";
 import { countsOf, NO_COUNTS, sum } from "./rollout-view";
 import { applySkips } from "./skips";
-import { json } from "./stored-values";
-import { makeTables, VERSION, versionOf } from "./tables";
 
 /**
  * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the

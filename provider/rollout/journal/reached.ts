@@ -1,8 +1,10 @@
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Target } from "../targets/target";
-import { isOpenState, type RolloutState, type TenantState } from "../wave";
-import type { Database, Row } from "./database";
+import type { Database, Row } from "../database/database";
+import { parsed, time } from "../database/stored-values";
+import { SKIPS_VERSION, versionOf } from "../database/tables";
+import type { Target } from "../model/target";
+import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
 import { JournalReader } from "./journal-reader";
 import { compareRollouts, type RolloutOrder, sequenceIn } from "./rollout-order";
 import type {
@@ -13,8 +15,6 @@ import type {
   WhoseRollouts,
 } from "./rollout-record";
 import { standingSkips } from "./skips";
-import { parsed, time } from "./stored-values";
-import { SKIPS_VERSION, versionOf } from "./tables";
 
 /** Where the stacks of a project stand among its rollouts. */
 export interface Reached {

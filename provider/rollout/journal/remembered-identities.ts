@@ -1,8 +1,8 @@
 import { withoutUndefined } from "../../settings/without-undefined";
+import type { Database } from "../database/database";
+import type { Target } from "../model/target";
+import { isOpenState } from "../model/wave";
 import type { RememberedTenants } from "../targets/same-tenant";
-import type { Target } from "../targets/target";
-import { isOpenState } from "../wave";
-import type { Database } from "./database";
 import { type Reached, reachedIn } from "./reached";
 import type { WhoseRollouts } from "./rollout-record";
 

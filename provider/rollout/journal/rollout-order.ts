@@ -1,6 +1,6 @@
-import type { Queryable } from "./database";
+import type { Queryable } from "../database/database";
+import { SEQUENCE_VERSION, versionOf } from "../database/tables";
 import type { RolloutRecord } from "./rollout-record";
-import { SEQUENCE_VERSION, versionOf } from "./tables";
 
 /** What rollouts are ordered by. */
 export type RolloutOrder = Pick<RolloutRecord, "id" | "seq" | "startedAtMs">;

@@ -1,14 +1,14 @@
+import type { PlanFile } from "../../resources/lifecycle/reviewed-plan";
 import type { FrontName } from "../../resources/resource-type";
-import type { PlanFile } from "../../resources/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
-import type { Origin } from "../history/history-schema";
-import type { Job } from "../lanes/lane";
-import type { TenantChange, TenantError, UnmanagedAllows } from "../report/rollout-report";
-import type { StackMarker } from "../stack-marker";
-import type { Notify } from "../targets/notify";
-import type { ServiceLimit, Target } from "../targets/target";
-import type { Task } from "../tasks/task";
-import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
+import type { Origin } from "../model/history-schema";
+import type { Notify } from "../model/notify";
+import type { TenantChange, TenantError, UnmanagedAllows } from "../model/rollout-report";
+import type { StackMarker } from "../model/stack-marker";
+import type { ServiceLimit, Target } from "../model/target";
+import type { Task } from "../model/task";
+import type { RolloutState, TenantState, Wave, WaveState } from "../model/wave";
+import type { Job } from "../queue/lane";
 
 /** A tenant that a rollout goes on without, since a person said so. */
 export interface SkippedTenant {

@@ -1,9 +1,9 @@
-import type { PendingTenant, RolloutView, WaveView } from "../next-step";
-import type { TenantState, Wave, WaveState } from "../wave";
-import type { Queryable } from "./database";
-import { JournalError } from "./journal-error";
+import type { Queryable } from "../database/database";
+import { JournalError } from "../database/journal-error";
+import { parsed, time } from "../database/stored-values";
+import type { PendingTenant, RolloutView, WaveView } from "../model/next-step";
+import type { TenantState, Wave, WaveState } from "../model/wave";
 import type { RolloutRecord, RolloutSpec } from "./rollout-record";
-import { parsed, time } from "./stored-values";
 
 export async function viewOf(
   database: Queryable,

@@ -1,9 +1,9 @@
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Job } from "../lanes/lane";
-import type { Database, Queryable, Row } from "./database";
+import type { Database, Queryable, Row } from "../database/database";
+import { parsed, time } from "../database/stored-values";
+import type { Job } from "../queue/lane";
 import { recordOf } from "./journal-reader";
 import type { RolloutSpec, SkippedTenant, WhoseRollouts } from "./rollout-record";
-import { parsed, time } from "./stored-values";
 import { tell } from "./tell";
 
 /** A tenant that no rollout of a project takes up, until a person says otherwise. */

@@ -1,5 +1,5 @@
-import type { RolloutHappening } from "../report/rollout-event";
-import type { Queryable } from "./database";
+import type { Queryable } from "../database/database";
+import type { RolloutHappening } from "../model/rollout-event";
 
 /** Writes the next event of a rollout, in the transaction of what it tells. @param nowMs in milliseconds since 1970. */
 export async function tell(

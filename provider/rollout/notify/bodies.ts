@@ -1,4 +1,4 @@
-import type { NoticeKind, ReceiverName } from "../targets/notify";
+import type { NoticeKind, ReceiverName } from "../model/notify";
 import type { Notice } from "./notice";
 
 /** What a receiver is sent, as JSON. */

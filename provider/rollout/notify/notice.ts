@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NOTICE_KINDS } from "../targets/notify";
+import { NOTICE_KINDS } from "../model/notify";
 
 /** The version of the format of a notice. */
 export const NOTICE_FORMAT = 1;

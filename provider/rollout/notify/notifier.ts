@@ -1,4 +1,4 @@
-import type { NoticeKind } from "../targets/notify";
+import type { NoticeKind } from "../model/notify";
 import { bodyFor } from "./bodies";
 import { deliver } from "./deliver";
 import type { Notice } from "./notice";

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../client";
 import { isLoopback } from "../../client/address";
-import { NOTICE_KINDS, type NoticeKind, type Notify, RECEIVERS, type ReceiverName } from "../targets/notify";
+import { NOTICE_KINDS, type NoticeKind, type Notify, RECEIVERS, type ReceiverName } from "../model/notify";
 
 /** Where notices go. */
 export interface Receiver {

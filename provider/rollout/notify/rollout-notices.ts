@@ -1,11 +1,11 @@
-import { counted } from "../../plan/render/words";
+import { counted } from "../../render/words";
 import { countDangers } from "../../settings/danger";
 import { excerpt } from "../../settings/text";
+import type { NoticeKind, Notify } from "../model/notify";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutReport } from "../model/rollout-report";
 import { rankTenantChange, reportedTransition } from "../report/change-danger";
-import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport } from "../report/rollout-report";
 import { leftOut } from "../report/told-rollout";
-import type { NoticeKind, Notify } from "../targets/notify";
 import { NOTICE_FORMAT, type Notice } from "./notice";
 import { Notifier } from "./notifier";
 import { receiversOf, unaddressed } from "./receivers";

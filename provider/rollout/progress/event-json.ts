@@ -1,5 +1,5 @@
 import { printableJson } from "../../settings/text";
-import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutEvent } from "../model/rollout-event";
 
 /**
  * An event as a line of JSON, ended by a line end. It reads back as it was; and printed, nothing from outside does

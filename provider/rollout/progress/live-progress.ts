@@ -1,6 +1,6 @@
 import { printable } from "../../settings/text";
-import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport } from "../report/rollout-report";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutReport } from "../model/rollout-report";
 import { liveScreen } from "./live-screen";
 import { Picture } from "./picture";
 import { ProgressModel } from "./progress-model";

@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
-import { columnsOf, cutTo, fitTo } from "../../plan/render/columns";
-import type { Style } from "../../plan/render/paper";
-import { number, onOneLine } from "../../plan/render/words";
+import { columnsOf, cutTo, fitTo } from "../../render/columns";
+import type { Style } from "../../render/paper";
+import { number, onOneLine } from "../../render/words";
 import { excerpt } from "../../settings/text";
-import { duration, wholeSeconds } from "../report/duration";
+import { duration, wholeSeconds } from "../model/duration";
 import { type StateWords, TENANT_STATES, WAVE_STATES } from "../report/state-words";
 import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./progress-model";
 import { timeLeft } from "./time-left";

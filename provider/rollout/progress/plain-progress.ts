@@ -1,8 +1,8 @@
-import { counted, number, onOneLine } from "../../plan/render/words";
+import { counted, number, onOneLine } from "../../render/words";
 import { excerpt, printable } from "../../settings/text";
-import { duration } from "../report/duration";
-import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport } from "../report/rollout-report";
+import { duration } from "../model/duration";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutReport } from "../model/rollout-report";
 import { type Progress, ProgressModel } from "./progress-model";
 import type { ProgressView } from "./progress-view";
 

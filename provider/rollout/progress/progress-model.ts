@@ -1,7 +1,7 @@
-import type { RolloutEvent } from "../report/rollout-event";
-import type { RolloutReport, TenantError, TenantReport, WaveReport } from "../report/rollout-report";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutReport, TenantError, TenantReport, WaveReport } from "../model/rollout-report";
+import type { RolloutState, TenantState, WaveState } from "../model/wave";
 import { waveTimes } from "../report/wave-times";
-import type { RolloutState, TenantState, WaveState } from "../wave";
 import { Pace } from "./pace";
 
 /** How far a rollout has come: what the journal knew when this run began, and all that happened since. */

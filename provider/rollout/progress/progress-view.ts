@@ -1,4 +1,4 @@
-import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutEvent } from "../model/rollout-event";
 
 /** Shows what happens in a rollout while it happens. */
 export interface ProgressView {

@@ -1,5 +1,5 @@
 import { dangerRank, isDangerous, type Transition } from "../../settings/danger";
-import type { TenantChange, TenantReport } from "./rollout-report";
+import type { TenantChange, TenantReport } from "../model/rollout-report";
 
 /** Returns what a change of a report does to an entry or VIP. */
 export function reportedTransition({

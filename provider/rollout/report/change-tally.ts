@@ -1,6 +1,6 @@
 import { isDangerous } from "../../settings/danger";
+import type { TenantChange } from "../model/rollout-report";
 import { rankChange, reportedTransition } from "./change-danger";
-import type { TenantChange } from "./rollout-report";
 
 /** A change that several tenants get, told once. */
 export interface SharedChange extends Omit<TenantChange, "alarm"> {

@@ -1,6 +1,6 @@
 import { NO_COUNTS } from "../journal/rollout-view";
-import type { Task } from "../tasks/task";
-import { REPORT_FORMAT, type RolloutReport } from "./rollout-report";
+import { REPORT_FORMAT, type RolloutReport } from "../model/rollout-report";
+import type { Task } from "../model/task";
 
 /** The report of a task that no tenant is for: no rollout is made of it. */
 export function emptyReport(source: string, task: Task, reason: string): RolloutReport {

@@ -1,6 +1,6 @@
-import { counted, given, say, sentence, type Words } from "../../plan/render/words";
+import { counted, given, say, sentence, type Words } from "../../render/words";
+import type { TenantReport } from "../model/rollout-report";
 import { unnamed } from "../targets/placeholders";
-import type { TenantReport } from "./rollout-report";
 
 /** An address, where the keys that it is sent come from, and whose they are. */
 export interface KeyRoute {

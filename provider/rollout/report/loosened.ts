@@ -1,5 +1,5 @@
-import { given, join, number, say, sentence, type Words } from "../../plan/render/words";
-import type { TenantReport } from "./rollout-report";
+import { given, join, number, say, sentence, type Words } from "../../render/words";
+import type { TenantReport } from "../model/rollout-report";
 
 /** What tenants' files loosen alike of what the files that they include ask for. */
 export interface SharedLoosening {

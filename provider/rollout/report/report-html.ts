@@ -1,13 +1,13 @@
-import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
-import { given, Html, html, htmlWords } from "../../plan/render/html-text";
 import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
-import { join, number, say, sentence, timeWords, given as told, type Words } from "../../plan/render/words";
-import { duration } from "./duration";
+import { htmlPage, htmlVerdict } from "../../render/html-page";
+import { given, Html, html, htmlWords } from "../../render/html-text";
+import { join, number, say, sentence, timeWords, given as told, type Words } from "../../render/words";
+import { duration } from "../model/duration";
+import type { RolloutReport, TenantReport, WaveReport } from "../model/rollout-report";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
 import { REPORT_STYLE } from "./report-style";
 import { throughOf } from "./rollout-headline";
-import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import { skippedWords } from "./skip-words";
 import { type RolloutWords, rolloutWords, type StateWords } from "./state-words";
 import {

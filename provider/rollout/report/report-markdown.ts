@@ -1,13 +1,13 @@
-import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../plan/render/markdown-text";
 import { LOOSENED, listOf, SIGNS, valueWords } from "../../plan/render/plan-words";
-import { bytesOf, filled } from "../../plan/render/room";
-import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../render/markdown-text";
+import { bytesOf, filled } from "../../render/room";
+import { counted, given, join, number, say, sentence, type Words } from "../../render/words";
+import { duration } from "../model/duration";
+import type { RolloutReport, TenantReport, WaveReport } from "../model/rollout-report";
 import { sortTenantsByDanger } from "./change-danger";
-import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";
 import { throughOf } from "./rollout-headline";
-import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import { skippedHeading, skippedWords } from "./skip-words";
 import { type RolloutWords, rolloutWords } from "./state-words";
 import {

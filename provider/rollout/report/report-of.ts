@@ -1,16 +1,12 @@
-import { adviceOnEnded, needsNewRollout } from "../advice";
-import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
 import type { JournalReader } from "../journal/journal-reader";
 import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { NO_COUNTS } from "../journal/rollout-view";
 import { standingSkips } from "../journal/skips";
-import { adviceOnRest } from "../rollback/rollback-rest";
-import { takenBackSoFar, wholeRollbackOf } from "../rollback/taken-back";
-import { nameOf } from "../targets/read-key";
-import type { RolloutState, TenantState } from "../wave";
-import { isOpen } from "../which-rollout";
+import { takenBackSoFar, wholeRollbackOf } from "../journal/taken-back";
+import { isOpen } from "../journal/which-rollout";
+import type { RolloutCommands } from "../model/commands";
 import {
   type Advice,
   REPORT_FORMAT,
@@ -18,7 +14,11 @@ import {
   type SkippedReport,
   type TenantReport,
   type WaveReport,
-} from "./rollout-report";
+} from "../model/rollout-report";
+import type { RolloutState, TenantState } from "../model/wave";
+import { nameOf } from "../targets/read-key";
+import { adviceOnEnded, needsNewRollout } from "./advice";
+import { adviceOnRest } from "./rollback-rest";
 
 /**
  * The report of a rollout, as the journal has it.

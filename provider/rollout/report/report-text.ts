@@ -1,10 +1,10 @@
-import { columnsOf, fitTo } from "../../plan/render/columns";
-import { Paper, type Style } from "../../plan/render/paper";
-import { given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import { columnsOf, fitTo } from "../../render/columns";
+import { Paper, type Style } from "../../render/paper";
+import { given, join, number, say, sentence, type Words } from "../../render/words";
 import { printable } from "../../settings/text";
-import { duration } from "./duration";
+import { duration } from "../model/duration";
+import type { RolloutReport, TenantReport } from "../model/rollout-report";
 import { throughOf } from "./rollout-headline";
-import type { RolloutReport, TenantReport } from "./rollout-report";
 import { skippedHeading, skippedWords } from "./skip-words";
 import { rolloutWords, TENANT_STATES, WAVE_STATES } from "./state-words";
 import { type RolloutMood, toldRollout, touchedWords } from "./told-rollout";

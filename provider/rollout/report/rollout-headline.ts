@@ -1,15 +1,6 @@
-import {
-  counted,
-  given,
-  minute,
-  number,
-  say,
-  sentence,
-  timeWords,
-  type Words,
-} from "../../plan/render/words";
-import { isEndedState, type TenantState } from "../wave";
-import type { RolloutReport, TenantReport } from "./rollout-report";
+import { counted, given, minute, number, say, sentence, timeWords, type Words } from "../../render/words";
+import type { RolloutReport, TenantReport } from "../model/rollout-report";
+import { isEndedState, type TenantState } from "../model/wave";
 import { NOBODY, withoutWords } from "./skip-words";
 import { tenantNames } from "./tenant-names";
 

@@ -1,5 +1,5 @@
-import { given, minute, number, onOneLine, say, sentence, type Words } from "../../plan/render/words";
-import type { RolloutReport, SkippedReport } from "./rollout-report";
+import { given, minute, number, onOneLine, say, sentence, type Words } from "../../render/words";
+import type { RolloutReport, SkippedReport } from "../model/rollout-report";
 import { tenantNames } from "./tenant-names";
 
 export const NOBODY: NonNullable<RolloutReport["skipped"]> = [];

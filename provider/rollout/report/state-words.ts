@@ -1,5 +1,5 @@
-import type { TenantState, WaveState } from "../wave";
-import type { RolloutReport } from "./rollout-report";
+import type { RolloutReport } from "../model/rollout-report";
+import type { TenantState, WaveState } from "../model/wave";
 
 /** A state of a tenant or wave for people: a sign that stands for it without colour, and a word or two. */
 export interface StateWords {

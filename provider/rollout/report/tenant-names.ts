@@ -1,4 +1,4 @@
-import { enumerate, given, number, type Words } from "../../plan/render/words";
+import { enumerate, given, number, type Words } from "../../render/words";
 
 /** So many tenants are named in a sentence. */
 export const NAMED = 5;

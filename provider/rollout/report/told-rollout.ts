@@ -1,10 +1,10 @@
-import { counted, enumerate, given, minute, number, say, type Words } from "../../plan/render/words";
+import { counted, enumerate, given, minute, number, say, type Words } from "../../render/words";
 import { excerpt } from "../../settings/text";
-import { TASK_WORDS, type Task } from "../tasks/task";
-import type { TenantState } from "../wave";
-import { between, duration } from "./duration";
+import { between, duration } from "../model/duration";
+import type { RolloutReport, TenantReport } from "../model/rollout-report";
+import { TASK_WORDS, type Task } from "../model/task";
+import type { TenantState } from "../model/wave";
 import { headlineOf } from "./rollout-headline";
-import type { RolloutReport, TenantReport } from "./rollout-report";
 import { NOBODY } from "./skip-words";
 import { isUnderWay, rolloutWords, STATES, type StateWords } from "./state-words";
 import { firstNames, NAMED } from "./tenant-names";

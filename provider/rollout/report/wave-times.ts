@@ -1,5 +1,5 @@
-import { between } from "./duration";
-import type { RolloutReport } from "./rollout-report";
+import { between } from "../model/duration";
+import type { RolloutReport } from "../model/rollout-report";
 
 /** When a wave's tenants were being changed. */
 export interface WaveTimes {

@@ -1,5 +1,5 @@
-import { enumerate, number, say, sentence, timeWords, type Words } from "../../plan/render/words";
-import type { WaveReport } from "./rollout-report";
+import { enumerate, number, say, sentence, timeWords, type Words } from "../../render/words";
+import type { WaveReport } from "../model/rollout-report";
 import { type RolloutWords, STATES } from "./state-words";
 
 /** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */

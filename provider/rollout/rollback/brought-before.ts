@@ -1,10 +1,10 @@
 import { quote } from "../../settings/text";
-import type { RolloutCommands } from "../commands";
 import type { Journal } from "../journal/journal";
 import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";
-import type { Advice } from "../report/rollout-report";
-import { isEndedState } from "../wave";
+import type { RolloutCommands } from "../model/commands";
+import type { Advice } from "../model/rollout-report";
+import { isEndedState } from "../model/wave";
 
 /**
  * Tenants that a rollout found to hold already what it brought to others, since an earlier one had brought it, such as one over a

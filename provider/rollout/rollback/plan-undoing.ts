@@ -5,9 +5,8 @@ import { desiredOf, type KnownList, type KnownLists } from "../../plan/desired";
 import type { Change, Plan } from "../../plan/plan";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
-import type { Asking } from "../asking/address-health";
-import type { AtPlace } from "../asking/plan-each";
-import { RolloutError } from "../errors";
+import { RolloutError } from "../model/errors";
+import type { Target } from "../model/target";
 import {
   type PlanningContext,
   planOf,
@@ -16,8 +15,9 @@ import {
   stackOf,
   type TargetPlan,
   targetPlan,
-} from "../plan-target";
-import type { Target } from "../targets/target";
+} from "../planning/plan-target";
+import type { Asking } from "../probing/address-health";
+import type { AtPlace } from "../probing/plan-each";
 import { settingsText } from "./settings-text";
 import { type DeclaredLists, whatUndoes } from "./what-undoes";
 

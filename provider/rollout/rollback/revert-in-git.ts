@@ -10,7 +10,7 @@ import { cutByDanger } from "../../settings/danger";
 import { isSameStanding } from "../../settings/entry-fields";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
-import type { Advice } from "../report/rollout-report";
+import type { Advice } from "../model/rollout-report";
 
 // Not as `gitops/git.ts` has it: that is for who commits, signs and pushes, and has of the environment what these need.
 const run = promisify(execFile);

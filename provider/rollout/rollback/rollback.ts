@@ -3,22 +3,22 @@ import type { Guard, Plan } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/json";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { RolloutCommands } from "../commands";
-import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
-import { type PlanTenant, planTarget } from "../plan-target";
+import { takenBackSoFar } from "../journal/taken-back";
+import { becameOf } from "../journal/what-became";
+import type { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { StackMarker } from "../model/stack-marker";
+import type { Target } from "../model/target";
+import type { Wave } from "../model/wave";
+import { type PlanTenant, planTarget } from "../planning/plan-target";
+import { keptText, RESTORE } from "../report/rollback-rest";
 import { withoutSkipped } from "../skipping/without-skipped";
-import type { StackMarker } from "../stack-marker";
 import { compareTargets, type TargetComparison } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
-import type { Target } from "../targets/target";
-import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
-import { keptText, RESTORE } from "./rollback-rest";
-import { takenBackSoFar } from "./taken-back";
-import { becameOf } from "./what-became";
 
 /** Files of another time, and what they are called: `the files of the revision HEAD~1`. */
 export interface FilesOf {

@@ -1,6 +1,5 @@
 import { ConfigurationError } from "../../client";
 import { quote } from "../../settings/text";
-import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, WhoseRollouts } from "../journal/rollout-record";
 import {
@@ -12,8 +11,9 @@ import {
   skipTenants,
   standingSkips,
 } from "../journal/skips";
-import { nameOfWho } from "../origin";
-import { projectFolder, stateBackend } from "../state-backend";
+import { RolloutError } from "../model/errors";
+import { nameOfWho } from "../model/origin";
+import { projectFolder, stateBackend } from "../stack/state-backend";
 import { readTargets } from "../targets/read-targets";
 import { globOf, SelectionError, selectTargets } from "../targets/select-targets";
 import { TargetsFileError } from "../targets/targets-file-error";

@@ -1,12 +1,12 @@
-import { counted } from "../../plan/render/words";
+import { counted } from "../../render/words";
 import { excerpt, quote } from "../../settings/text";
-import type { RolloutCommands } from "../commands";
-import { RolloutError } from "../errors";
-import type { Queryable } from "../journal/database";
+import type { Queryable } from "../database/database";
 import type { SkippedTenant, WhoseRollouts } from "../journal/rollout-record";
 import { type Skip, skippedTenant, standingSkips } from "../journal/skips";
+import type { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { Target } from "../model/target";
 import type { Selection } from "../targets/select-targets";
-import type { Target } from "../targets/target";
 
 /** The targets of a rollout, and those that it leaves out since a person said so. */
 export interface WithoutSkipped {

@@ -6,9 +6,9 @@ import { allowedServices, isServiceOf, SERVICES } from "../../client/allowed-ser
 import { isOutside, realPath } from "../../files/repository";
 import { leanEnvironment } from "../../machine/child-environment";
 import { quote } from "../../settings/text";
-import type { HealthCheck } from "../wave";
+import type { Target } from "../model/target";
+import type { HealthCheck } from "../model/wave";
 import { named } from "./placeholders";
-import type { Target } from "./target";
 
 /*
  * What a targets file says is data: whoever opens a pull request can write it, and a journal may have been written by others

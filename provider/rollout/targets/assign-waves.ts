@@ -2,8 +2,8 @@ import { type Finding, lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Wave } from "../wave";
-import type { Target, WaveRule } from "./target";
+import type { Target, WaveRule } from "../model/target";
+import type { Wave } from "../model/wave";
 import { takenOf, toleratedOf } from "./tolerance";
 
 /** Some tenants are in no wave, so that the rollout would leave them out. Nothing was begun. */

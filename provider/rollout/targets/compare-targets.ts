@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { lineText } from "../../files/finding";
 import { quote } from "../../settings/text";
+import type { Target, Targets } from "../model/target";
 import { nameOf } from "./read-key";
-import type { Target, Targets } from "./target";
 
 /** What today's targets file says of the tenants that a rollout recorded when it was planned. */
 export interface TargetComparison {

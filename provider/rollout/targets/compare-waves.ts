@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { quote } from "../../settings/text";
-import type { Wave } from "../wave";
+import type { Target, Targets } from "../model/target";
+import type { Wave } from "../model/wave";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
-import type { Target, Targets } from "./target";
 
 /**
  * Compares the waves that a rollout was planned with against those that the targets file makes of the same tenants now.

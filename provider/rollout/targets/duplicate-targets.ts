@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { lineText } from "../../files/finding";
 import { quote } from "../../settings/text";
-import type { KeySource } from "./target";
+import type { KeySource } from "../model/target";
 import type { TargetsFindings } from "./targets-findings";
 import type { PlacedTarget } from "./tenant-targets";
 

@@ -2,9 +2,9 @@ import { existsSync } from "node:fs";
 import type { Finding } from "../../files/finding";
 import { isFinding, readerFrom, readSource } from "../../files/read-source";
 import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
+import type { Target } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
-import type { Target } from "./target";
 import { TargetsFileError } from "./targets-file-error";
 
 /** What is found in a targets file. */

@@ -4,10 +4,10 @@ import { lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { shellWord } from "../../settings/shell-word";
 import { quote } from "../../settings/text";
-import type { Wave } from "../wave";
+import type { Target } from "../model/target";
+import type { Wave } from "../model/wave";
 import { ALLOWING, Allowed, type Refused } from "./allowed";
 import { named, unnamed } from "./placeholders";
-import type { Target } from "./target";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

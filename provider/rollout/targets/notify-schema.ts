@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "./notify";
+import { NOTICE_KINDS, RECEIVERS, type ReceiverName } from "../model/notify";
 import { flag, mapping, missingOr } from "./value-schemas";
 
 const hearing = z.strictObject(

@@ -5,9 +5,9 @@ import { readPlainFile } from "../../machine/plain-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { secretsIn } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
+import type { KeySource, Target } from "../model/target";
 import { commandEnvironment } from "./allowed";
 import { refuseNotAllowed } from "./not-allowed";
-import type { KeySource, Target } from "./target";
 
 /** A tenant's key can't be had, or is none; only this tenant is concerned. Nothing of what was read is in the message. */
 export class RolloutKeyError extends EmailSecurityError {

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
-import type { Target } from "./target";
+import type { Target } from "../model/target";
 
 /** Several tenants have the same key: they are one tenant of the service. Nothing was written. */
 export class SameKeyError extends EmailSecurityError {

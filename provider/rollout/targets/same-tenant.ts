@@ -8,8 +8,8 @@ import {
   type TenantIdentity,
 } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
+import type { Target } from "../model/target";
 import { nameOf } from "./read-key";
-import type { Target } from "./target";
 
 /** What an earlier rollout, or one that is under way, read of a tenant. */
 export interface RememberedTenant {

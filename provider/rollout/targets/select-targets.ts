@@ -1,7 +1,7 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { isOneEdit } from "../../settings/look-alike";
 import { quote } from "../../settings/text";
-import type { Target } from "./target";
+import type { Target } from "../model/target";
 
 /** Which tenants are meant; what is left out selects all. */
 export interface Selection {

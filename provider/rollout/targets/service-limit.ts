@@ -1,7 +1,7 @@
 import { checkBaseUrl } from "../../client/address";
 import { hasErrors, lineText, type Place } from "../../files/finding";
 import { quote } from "../../settings/text";
-import type { ServiceLimit, Target } from "./target";
+import type { ServiceLimit, Target } from "../model/target";
 import type { TargetsFindings } from "./targets-findings";
 import type { TargetsPart } from "./targets-source";
 import type { PlacedTarget } from "./tenant-targets";

@@ -3,12 +3,12 @@ import type { Finding } from "../../files/finding";
 import type { FileFormat } from "../../files/schema-findings";
 import { FRONTS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
+import type { Notify } from "../model/notify";
+import type { ServiceLimit, Tolerance } from "../model/target";
 import { key, keyFinding } from "./key-schema";
 import { labels } from "./label-schema";
 import { name, stackRefusal, tenantName } from "./name-schema";
-import type { Notify } from "./notify";
 import { notify } from "./notify-schema";
-import type { ServiceLimit, Tolerance } from "./target";
 import { flag, mapping, missingOr, part, path, text, wholeNumber } from "./value-schemas";
 import { type RawWave, wave } from "./wave-schema";
 

@@ -1,5 +1,5 @@
-import type { Wave } from "../wave";
-import type { Tolerance } from "./target";
+import type { Tolerance } from "../model/target";
+import type { Wave } from "../model/wave";
 
 /** How many of so many tenants may fail: a percentage rounded down, so that it is never more than was said. */
 export function toleratedOf(tolerance: Tolerance, tenants: number): number {

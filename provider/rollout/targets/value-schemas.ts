@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { quote } from "../../settings/text";
-import type { Tolerance } from "./target";
+import type { Tolerance } from "../model/target";
 
 export const text = (wanted: string) => z.string({ error: ({ input }) => missingOr(input, wanted) });
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { quote } from "../../settings/text";
-import type { ThreatLimit } from "../wave";
-import { CLOSED_HOURS_FORM, type ClosedHours, isAlwaysClosed, readClosedHours } from "./closed-hours";
+import { CLOSED_HOURS_FORM, type ClosedHours, isAlwaysClosed, readClosedHours } from "../model/closed-hours";
+import type { ThreatLimit } from "../model/wave";
 import { match } from "./label-schema";
 import { name } from "./name-schema";
 import { command, duration, flag, mapping, missingOr, part, wholeNumber } from "./value-schemas";

@@ -1,8 +1,8 @@
 import { lineText } from "../../files/finding";
 import { type Change, changeTransition, type Plan } from "../../plan/plan";
-import { hanging } from "../../plan/render/columns";
 import { SIGNS } from "../../plan/render/plan-words";
-import { counted, number } from "../../plan/render/words";
+import { hanging } from "../../render/columns";
+import { counted, number } from "../../render/words";
 import { cutByDanger, sortByDanger } from "../../settings/danger";
 import { excerpt, harmless, printable } from "../../settings/text";
 import type { AddedTenant } from "./add-tenant";

@@ -10,20 +10,20 @@ import { type PulumiRun, toldBy } from "../../plan/pulumi";
 import { planJson } from "../../plan/render/json";
 import { OTHER_TENANT } from "../../plan/same-tenant";
 import { withheld } from "../../plan/withheld";
-import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
+import { PLAN_DIGEST, PLAN_FILE } from "../../resources/lifecycle/reviewed-plan";
 import type { TenantIdentity } from "../../settings/tenant-identity";
 import { quote } from "../../settings/text";
-import { RolloutError } from "../errors";
-import { layOut, packFiles } from "../file-bundle";
-import { expectedTenant } from "../other-tenant";
-import type { Grant } from "../permits/permit-office";
-import { engineEnvironment, stackFilesOf } from "../plan-rollout";
-import { planOf, stackOf } from "../plan-target";
-import { runOnStack } from "../run-on-stack";
-import { projectFolder, requirePassphrase, stateBackend } from "../state-backend";
+import { expectedTenant } from "../execution/other-tenant";
+import { RolloutError } from "../model/errors";
+import type { Target, Targets } from "../model/target";
+import { layOut, packFiles } from "../planning/file-bundle";
+import { engineEnvironment, stackFilesOf } from "../planning/plan-rollout";
+import { planOf, stackOf } from "../planning/plan-target";
+import type { Grant } from "../rate-limit/permit-office";
+import { runOnStack } from "../stack/run-on-stack";
+import { projectFolder, requirePassphrase, stateBackend } from "../stack/state-backend";
+import { keyVariablesOf, ofTenant } from "../stack/tenant-environment";
 import type { SameTenantError } from "../targets/same-tenant";
-import type { Target, Targets } from "../targets/target";
-import { keyVariablesOf, ofTenant } from "../tenant-environment";
 
 /** The stack of a tenant that goes, as long as it is worked with. */
 export interface GoingStack {

@@ -1,14 +1,14 @@
 import { quote } from "../../settings/text";
-import type { RolloutCommands } from "../commands";
-import { RolloutError } from "../errors";
-import type { Database } from "../journal/database";
+import type { Database } from "../database/database";
 import { JournalReader } from "../journal/journal-reader";
-import { markText } from "../marks/mark-text";
-import { Marks } from "../marks/marks";
-import { engineEnvironment } from "../plan-rollout";
-import { projectFolder, stateBackend } from "../state-backend";
-import type { Target } from "../targets/target";
-import { keyVariablesOf } from "../tenant-environment";
+import { markText } from "../locks/mark-text";
+import { Marks } from "../locks/marks";
+import type { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { Target } from "../model/target";
+import { engineEnvironment } from "../planning/plan-rollout";
+import { projectFolder, stateBackend } from "../stack/state-backend";
+import { keyVariablesOf } from "../stack/tenant-environment";
 import type { RemovedTenant } from "./remove-tenant";
 
 /**

@@ -6,11 +6,11 @@ import { readUnnamed } from "../../files/edit-text";
 import { readerFrom } from "../../files/read-source";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
+import type { Target, Targets } from "../model/target";
 import { assignWaves, UnassignedTargetsError } from "../targets/assign-waves";
 import { addTenant, type WrittenTenant } from "../targets/edit-targets";
 import { nameRefusal } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
-import type { Target, Targets } from "../targets/target";
 import { TargetsFileError } from "../targets/targets-file-error";
 
 /** A tenant that is to be in a targets file. */

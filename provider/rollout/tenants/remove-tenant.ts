@@ -5,9 +5,9 @@ import { readerFrom } from "../../files/read-source";
 import { isCommitted } from "../../gitops/git";
 import { nearestName } from "../../settings/nearest-name";
 import { printable, quote } from "../../settings/text";
+import type { Target, Targets } from "../model/target";
 import { removeTenant } from "../targets/edit-targets";
 import { readTargets } from "../targets/read-targets";
-import type { Target, Targets } from "../targets/target";
 import { readWouldBe } from "./place-tenant";
 import { standingTenants } from "./standing-tenants";
 

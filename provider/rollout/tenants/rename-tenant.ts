@@ -5,10 +5,10 @@ import type { ChangedFile } from "../../files/change-files";
 import { readerFrom } from "../../files/read-source";
 import { nearestName } from "../../settings/nearest-name";
 import { printable, quote } from "../../settings/text";
+import type { Target, Targets } from "../model/target";
 import { type KeptKey, type KeptSettings, renameTenant } from "../targets/edit-targets";
 import { nameRefusal } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
-import type { Target, Targets } from "../targets/target";
 import { readWouldBe } from "./place-tenant";
 
 /** A tenant that has another name as soon as the file is written. */

@@ -6,7 +6,7 @@ import type { Observed } from "../../plan/observed";
 import { ownDomainsSeen } from "../../plan/same-tenant";
 import { ENOUGH } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
-import type { Target } from "../targets/target";
+import type { Target } from "../model/target";
 
 /** What the settings files of the tenants say that stand in a targets file already. */
 export interface StandingTenant {

@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../../client";
-import type { Database } from "../journal/database";
+import type { Database } from "../database/database";
 import { endSkips, type Skip, standingSkips } from "../journal/skips";
-import { nameOfWho } from "../origin";
-import { projectFolder, stateBackend } from "../state-backend";
-import type { Target, Targets } from "../targets/target";
+import { nameOfWho } from "../model/origin";
+import type { Target, Targets } from "../model/target";
+import { projectFolder, stateBackend } from "../stack/state-backend";
 
 /** A skip belongs to a stack, and so outlives the tenant's line in the targets file. */
 export async function findTenantSkip(

@@ -1,4 +1,4 @@
-import type { ThreatIndicator, Verdict } from "../schemas";
+import type { ThreatIndicator, Verdict } from "../contract/schemas";
 import { type Kind, kinds } from "./kinds";
 import type { MailPlan } from "./mail-plan";
 import type { Random, Weighted } from "./random";

@@ -1,4 +1,4 @@
-import type { ThreatIndicator, Verdict } from "../schemas";
+import type { ThreatIndicator, Verdict } from "../contract/schemas";
 import type { Weighted } from "./random";
 
 /** A way in which mail is bad, or at least unwanted: what its campaigns look like. */

@@ -1,4 +1,4 @@
-import type { PhishingReportDetail, Verdict } from "../schemas";
+import type { PhishingReportDetail, Verdict } from "../contract/schemas";
 import { ordinarySubjects } from "./kinds";
 import type { MailPlan } from "./mail-plan";
 import { domainOf, type Message, newMessageId } from "./message";

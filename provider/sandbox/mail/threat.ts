@@ -1,4 +1,4 @@
-import type { Action, Threat, Verdict } from "../schemas";
+import type { Action, Threat, Verdict } from "../contract/schemas";
 import type { Recipient } from "./mail-plan";
 import type { Message } from "./message";
 import type { Random, Weighted } from "./random";

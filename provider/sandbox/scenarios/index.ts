@@ -1,4 +1,4 @@
-import { SandboxError } from "../errors";
+import { SandboxError } from "../contract/errors";
 import { acme } from "./acme";
 import { empty } from "./empty";
 import type { Scenario } from "./scenario";

@@ -1,4 +1,4 @@
-import type { EntryType } from "../canonical";
+import type { EntryType } from "../contract/canonical";
 
 /** A believable little world that a sandbox starts with. Domains are RFC 2606's, addresses RFC 5737's and 3849's. */
 export interface Scenario {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Refusal } from "../errors";
-import type { Page } from "../page";
-import type { AllowDenyEntryRow } from "../schemas";
+import { Refusal } from "../contract/errors";
+import type { Page } from "../contract/page";
+import type { AllowDenyEntryRow } from "../contract/schemas";
 import type { AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { SandboxError } from "../errors";
+import { SandboxError } from "../contract/errors";
 import { scenarioNamed, scenarioNames } from "../scenarios";
 import type { Scenario } from "../scenarios/scenario";
 import { AllowDenyEntryStore } from "./allow-deny-entries";

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
-import { SandboxError } from "../errors";
+import { SandboxError } from "../contract/errors";
 import { generateMail } from "../mail/generate";
 import type { Recipient } from "../mail/mail-plan";
 import type { GeneratedReport } from "../mail/phishing-report";

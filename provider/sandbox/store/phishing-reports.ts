@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import { Refusal } from "../errors";
-import type { Page } from "../page";
-import type { PhishingReport, PhishingReportDetail } from "../schemas";
+import { Refusal } from "../contract/errors";
+import type { Page } from "../contract/page";
+import type { PhishingReport, PhishingReportDetail } from "../contract/schemas";
 import { all, first, prepared } from "./database";
 import { type Mail, shownReportColumns } from "./mail";
 import { type Period, Timeline } from "./timeline";

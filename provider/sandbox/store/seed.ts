@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import { canonicalMailbox, canonicalValue } from "../canonical";
+import { canonicalMailbox, canonicalValue } from "../contract/canonical";
 import { apiKeysOf, type Scenario, type ScenarioTenant } from "../scenarios/scenario";
 import { first } from "./database";
 import { planMail } from "./schema";

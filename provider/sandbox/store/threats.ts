@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Page } from "../page";
-import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../schemas";
+import type { Page } from "../contract/page";
+import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../contract/schemas";
 import { all, first, prepared } from "./database";
 import { type Mail, SHARED_MAILBOX, shownThreatColumns } from "./mail";
 import type { Counted } from "./schema";

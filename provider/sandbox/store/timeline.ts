@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Page } from "../page";
+import type { Page } from "../contract/page";
 import { all, first, prepared } from "./database";
 
 /** From one moment to another, both included, RFC 3339. */

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { SandboxBehaviour } from "../behaviour";
-import { Refusal } from "../errors";
-import type { Page } from "../page";
-import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../schemas";
+import type { SandboxBehaviour } from "../contract/behaviour";
+import { Refusal } from "../contract/errors";
+import type { Page } from "../contract/page";
+import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../contract/schemas";
 import type { AuditAction, AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EXPLANATIONS, GROUPS } from "../../../provider/cli/explain/explanations";
+import { EXPLANATIONS, GROUPS } from "../../../provider/commands/explain/explanations";
 import { emailSecurity } from "../../support/command";
 
 /* `email-security explain`, as it is built. */

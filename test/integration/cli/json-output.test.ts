@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { forEachVerb, pathOf, program } from "../../../provider/cli/program";
+import { forEachVerb, pathOf, program } from "../../../provider/commands/program";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { added, writeRollout } from "../../support/written-rollouts";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "../rollout/planned-fleet";

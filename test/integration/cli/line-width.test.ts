@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { columnsOf } from "../../../provider/plan/render/columns";
+import { columnsOf } from "../../../provider/render/columns";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { clickedEntry, tenantWith } from "../../support/scenario-tenant";

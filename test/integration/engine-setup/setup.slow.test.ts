@@ -56,9 +56,9 @@ class Repository extends Workshop {
       }),
     );
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
-    this.write("provider/cli/main.ts", "export {};");
+    this.write("provider/commands/main.ts", "export {};");
     this.write(
-      "provider/cli/json-schemas.ts",
+      "provider/commands/json-schemas.ts",
       "export const publishedSchemas = () => ({ 'small.json': {} });",
     );
     this.write("examples/gitops/.gitignore", "node_modules");
@@ -136,7 +136,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
     expect(existsSync(built("gitops/template/gitignore"))).toBe(true);
     expect(existsSync(built("schemas/small.json"))).toBe(true);
-    expect(statSync(built("cli/main.js")).mode & 0o111).toBe(0o111);
+    expect(statSync(built("commands/main.js")).mode & 0o111).toBe(0o111);
     expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(
       /dist\/cli\/main.js$/,
     );

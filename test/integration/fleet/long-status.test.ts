@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
-import { stateBackend } from "../../../provider/rollout/state-backend";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
+import { stateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { FindReport } from "../../../provider/gitops/find/find-schema";
-import type { WhyStory } from "../../../provider/gitops/why/why-schema";
+import type { WhyStory } from "../../../provider/gitops/why-schema";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { LiteralService } from "../../support/literal-service";
 import { runEnvironment } from "../../support/run-environment";

@@ -1,8 +1,8 @@
 import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Observation, Patient } from "../../../provider/gitops/doctor/check";
-import { pluginChecks } from "../../../provider/gitops/doctor/plugin-check";
+import type { Observation, Patient } from "../../../provider/commands/doctor/check";
+import { pluginChecks } from "../../../provider/commands/doctor/plugin-check";
 import manifest from "../../../provider/package.json";
 import { EmptyFolder } from "../../support/packed-package";
 import { runEnvironment } from "../../support/run-environment";

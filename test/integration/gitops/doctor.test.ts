@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CHECK_NAMES } from "../../../provider/gitops/doctor";
+import { CHECK_NAMES } from "../../../provider/commands/doctor/doctor";
 import { startSandbox } from "../../../provider/sandbox";
 import { EmptyFolder } from "../../support/packed-package";
 import { canary, Examination, KEY, serve, settings } from "./examination";

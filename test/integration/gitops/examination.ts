@@ -5,7 +5,7 @@ import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import type { Diagnosis } from "../../../provider/gitops/doctor";
+import type { Diagnosis } from "../../../provider/commands/doctor/doctor";
 import { Canary } from "../../support/canary";
 import { COMMAND } from "../../support/command-line";
 import { EmptyFolder } from "../../support/packed-package";

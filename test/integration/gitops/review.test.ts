@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { reviewSchema } from "../../../provider/gitops/review/review-schema";
+import { reviewSchema } from "../../../provider/commands/review/review-schema";
 import { startSandbox } from "../../../provider/sandbox";
 import { emailSecurity } from "../../support/command";
 import { settingsFolder } from "../../support/settings-folder";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type WhyStory, whySchema } from "../../../provider/gitops/why/why-schema";
+import { type WhyStory, whySchema } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";

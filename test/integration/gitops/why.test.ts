@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { renameSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { WhyStory } from "../../../provider/gitops/why/why-schema";
+import type { WhyStory } from "../../../provider/gitops/why-schema";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";

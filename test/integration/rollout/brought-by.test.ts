@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { broughtBy } from "../../../provider/rollout/journal/brought-by";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { journalAt } from "../../support/bringing-rollout";
 import { settingsHistory } from "../../support/settings-history";
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Database, Queryable } from "../../../provider/rollout/journal/database";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import type { Database, Queryable } from "../../../provider/rollout/database/database";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
 let postgres: Postgres;

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FREE_PERMITS } from "../../../provider/client/permits";
 import { requireEngine } from "../../../provider/engine";
-import { AddressHealth } from "../../../provider/rollout/asking/address-health";
-import { lookWith, type Reach } from "../../../provider/rollout/asking/target-client";
-import { PlanningEndedError } from "../../../provider/rollout/errors";
-import { checkHealth } from "../../../provider/rollout/health";
+import { checkHealth } from "../../../provider/rollout/execution/health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
+import { PlanningEndedError } from "../../../provider/rollout/model/errors";
+import type { Target } from "../../../provider/rollout/model/target";
+import { AddressHealth } from "../../../provider/rollout/probing/address-health";
+import { lookWith, type Reach } from "../../../provider/rollout/probing/target-client";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import type { Target } from "../../../provider/rollout/targets/target";
 import { target } from "../../support/rollout-target";
 
 /*

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import type { Mark } from "../../../provider/rollout/marks/mark";
-import { Marks } from "../../../provider/rollout/marks/marks";
+import type { Mark } from "../../../provider/rollout/locks/mark";
+import { Marks } from "../../../provider/rollout/locks/marks";
 import { runEnvironment } from "../../support/run-environment";
 
 /*

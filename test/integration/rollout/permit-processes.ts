@@ -51,10 +51,10 @@ export interface CoordinatorOptions {
 export async function startCoordinator(options: CoordinatorOptions): Promise<Program> {
   const program = new Program(COORDINATOR, {
     RUN: JSON.stringify(options),
-    SQLITE: urlOf("rollout/journal/sqlite-database"),
-    LIMITER: urlOf("rollout/permits/address-limiter"),
-    TABLES: urlOf("rollout/journal/tables"),
-    SERVER: urlOf("rollout/permits/permit-server"),
+    SQLITE: urlOf("rollout/database/sqlite-database"),
+    LIMITER: urlOf("rollout/rate-limit/address-limiter"),
+    TABLES: urlOf("rollout/database/tables"),
+    SERVER: urlOf("rollout/rate-limit/permit-server"),
   });
   await program.said;
   return program;

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Permits } from "../../../provider/client";
-import type { Database } from "../../../provider/rollout/journal/database";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import { ADDRESSES_TABLE } from "../../../provider/rollout/journal/tables";
-import { AddressLimiter, LATE_MS } from "../../../provider/rollout/permits/address-limiter";
+import type { Database } from "../../../provider/rollout/database/database";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { ADDRESSES_TABLE } from "../../../provider/rollout/database/tables";
+import { AddressLimiter, LATE_MS } from "../../../provider/rollout/rate-limit/address-limiter";
 import { startPostgres } from "../../support/postgres";
 import { countingService, startCoordinator, startTenant } from "./permit-processes";
 

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { startPostgres } from "../../support/postgres";
 
 describe("a journal in PostgreSQL whose server goes away", () => {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
 import { startCommitCutter } from "../../support/commit-cutter";
 import { POSTGRES_PASSWORD, type Postgres, startPostgres } from "../../support/postgres";
 

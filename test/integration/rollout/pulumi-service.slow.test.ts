@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { exportStack } from "../../../provider/plan/stack-state";
-import { keptMark, type Mark } from "../../../provider/rollout/marks/mark";
-import { Marks } from "../../../provider/rollout/marks/marks";
+import { keptMark, type Mark } from "../../../provider/rollout/locks/mark";
+import { Marks } from "../../../provider/rollout/locks/marks";
 import { runEnvironment } from "../../support/run-environment";
 
 /*

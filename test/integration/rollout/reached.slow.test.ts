@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Database } from "../../../provider/rollout/database/database";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
-import type { Database } from "../../../provider/rollout/journal/database";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
 

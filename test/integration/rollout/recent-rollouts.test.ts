@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { KeptChange } from "../../../provider/rollout/history/history-schema";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
+import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { recentRollouts } from "../../../provider/rollout/history/recent-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
-import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import type { KeptChange } from "../../../provider/rollout/model/history-schema";
 import { added, writeRollout } from "../../support/written-rollouts";
 
 /* The newest rollouts with what they changed, read from a journal on disk. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
-import { stateBackend } from "../../../provider/rollout/state-backend";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
+import { stateBackend } from "../../../provider/rollout/stack/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";

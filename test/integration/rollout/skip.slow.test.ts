@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "vitest";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
 import { type Postgres, startPostgres } from "../../support/postgres";
 import { skippingStories } from "./skip";
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { RolloutCommands } from "../../../provider/rollout/commands";
+import type { Database } from "../../../provider/rollout/database/database";
+import { VERSION } from "../../../provider/rollout/database/tables";
+import { pruneRollout } from "../../../provider/rollout/history/prune-rollout";
 import { shownRollout } from "../../../provider/rollout/history/shown";
-import type { Database } from "../../../provider/rollout/journal/database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
 import { allSkips, endSkips, standingSkips } from "../../../provider/rollout/journal/skips";
-import { VERSION } from "../../../provider/rollout/journal/tables";
-import { markOfRollout } from "../../../provider/rollout/marks/mark-of-rollout";
-import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import { markOfRollout } from "../../../provider/rollout/locks/mark-of-rollout";
+import { RolloutCommands } from "../../../provider/rollout/model/commands";
 import { reportOf } from "../../../provider/rollout/report/report-of";
 import { reportText } from "../../../provider/rollout/report/report-text";
 import { SkippingFleet, UNWELL_WITH_C, WHOSE } from "../../support/skipping";

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { skipTenants } from "../../../provider/rollout/journal/skips";
-import { stateBackend } from "../../../provider/rollout/state-backend";
+import { stateBackend } from "../../../provider/rollout/stack/state-backend";
 import { emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 

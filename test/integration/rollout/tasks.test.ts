@@ -2,18 +2,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { RolloutCommands } from "../../../provider/rollout/commands";
+import { openSqlite } from "../../../provider/rollout/database/sqlite-database";
 import { historyOf } from "../../../provider/rollout/history/history";
 import { historyText } from "../../../provider/rollout/history/history-text";
+import { oldRollouts } from "../../../provider/rollout/history/what-may-go";
 import { retriable } from "../../../provider/rollout/journal/across-rollouts";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
-import { oldRollouts } from "../../../provider/rollout/pruning/what-may-go";
+import { type Purpose, whichRollout } from "../../../provider/rollout/journal/which-rollout";
+import { RolloutCommands } from "../../../provider/rollout/model/commands";
+import type { Task } from "../../../provider/rollout/model/task";
 import { reportOf } from "../../../provider/rollout/report/report-of";
 import { reportText } from "../../../provider/rollout/report/report-text";
-import type { Task } from "../../../provider/rollout/tasks/task";
-import { type Purpose, whichRollout } from "../../../provider/rollout/which-rollout";
 import { added, type Writing, writeRollout } from "../../support/written-rollouts";
 
 /* What a rollout that nobody attends is to those before it: no change of the files, and nothing that hides one. */

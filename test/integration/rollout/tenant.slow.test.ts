@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readSettings } from "../../../provider/files/read-settings";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";

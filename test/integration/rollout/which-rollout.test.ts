@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
+import { openDatabase } from "../../../provider/rollout/database/open-database";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
+import type { Purpose } from "../../../provider/rollout/journal/which-rollout";
+import type { RolloutState, TenantState } from "../../../provider/rollout/model/wave";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import type { RolloutState, TenantState } from "../../../provider/rollout/wave";
-import type { Purpose } from "../../../provider/rollout/which-rollout";
 import { targetOf } from "../../support/journal-story";
 import { startPostgres } from "../../support/postgres";
 

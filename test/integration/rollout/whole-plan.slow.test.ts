@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { reportSchema } from "../../../provider/rollout/report/rollout-report";
+import { reportSchema } from "../../../provider/rollout/model/rollout-report";
 import { hasShell } from "../engine-setup/workshop";
 import { PlannedFleet } from "./planned-fleet";
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import type { Job } from "../../../provider/rollout/lanes/lane";
-import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
-import { workOnPgBoss } from "../../../provider/rollout/lanes/work-on-pg-boss";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import type { Job } from "../../../provider/rollout/queue/lane";
+import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
+import { workOnPgBoss } from "../../../provider/rollout/queue/work-on-pg-boss";
 import { makeCutOffHost } from "../../support/cut-off-host";
 import { startPostgres } from "../../support/postgres";
 import { RolloutWorker } from "../../support/rollout-worker";

@@ -1,13 +1,13 @@
 import { FREE_PERMITS } from "../../../provider/client/permits";
-import { AddressHealth } from "../../../provider/rollout/asking/address-health";
-import { conduct } from "../../../provider/rollout/coordinator";
+import { openPostgres } from "../../../provider/rollout/database/postgres-database";
+import { conduct } from "../../../provider/rollout/execution/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
-import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
-import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
-import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
-import type { Target } from "../../../provider/rollout/targets/target";
-import type { Wave } from "../../../provider/rollout/wave";
+import type { RolloutEvent } from "../../../provider/rollout/model/rollout-event";
+import type { Target } from "../../../provider/rollout/model/target";
+import type { Wave } from "../../../provider/rollout/model/wave";
+import { AddressHealth } from "../../../provider/rollout/probing/address-health";
+import { openPgBossLane } from "../../../provider/rollout/queue/pg-boss-lane";
 import type { Postgres } from "../../support/postgres";
 import type { WorkerEvent } from "../../support/rollout-worker";
 

@@ -1,6 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { describe, expect, it, vi } from "vitest";
-import { filesAt } from "../../../provider/rollout/files-at-revision";
+import { filesAt } from "../../../provider/rollout/planning/files-at-revision";
 import { hasShell } from "../engine-setup/workshop";
 
 import { KEY, KEYS, Machine } from "./machine";

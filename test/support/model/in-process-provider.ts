@@ -1,6 +1,6 @@
 import type { dynamic } from "@pulumi/pulumi";
+import { readReviewedPlan } from "../../../provider/resources/lifecycle/reviewed-plan";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
-import { readReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
 import type { Served, ServesRuns } from "../managed-resource";
 import { InitFailed, type Properties } from "../provider-call";

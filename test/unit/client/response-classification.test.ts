@@ -10,9 +10,9 @@ import {
 } from "../../../provider/client/response-classification";
 import { handlingOf, MAX_REFUSALS, MAX_TRIES } from "../../../provider/client/retry-policy";
 import { AttemptAll } from "../../../provider/resources/lifecycle/attempt-all";
-import { AddressHealth, isOfAddress } from "../../../provider/rollout/asking/address-health";
 import { deliver } from "../../../provider/rollout/notify/deliver";
 import { receiversOf } from "../../../provider/rollout/notify/receivers";
+import { AddressHealth, isOfAddress } from "../../../provider/rollout/probing/address-health";
 import { EmailSecurityError } from "../../../provider/settings/email-security-error";
 import { withKnownOutcome } from "../../../provider/tenant/known-outcome";
 import { startHook } from "../../support/hook";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
-import { publishedSchemas } from "../../../provider/cli/json-schemas";
+import { publishedSchemas } from "../../../provider/commands/json-schemas";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { settingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";

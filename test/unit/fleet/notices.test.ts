@@ -10,8 +10,8 @@ import type {
   FleetStatus,
   TenantStatus,
 } from "../../../provider/fleet/status/status-schema";
+import type { Notify } from "../../../provider/rollout/model/notify";
 import { NOTICE, type Notice } from "../../../provider/rollout/notify/notice";
-import type { Notify } from "../../../provider/rollout/targets/notify";
 import { startHook } from "../../support/hook";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { LintedFolder } from "../../support/linted-folder";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { SiteData } from "../../../provider/fleet/site/site-data";
-import type { ShownRollout } from "../../../provider/rollout/history/history-schema";
+import type { SiteData } from "../../../provider/fleet/site/data/site-data";
+import type { ShownRollout } from "../../../provider/rollout/model/history-schema";
 import { filesOf, madeSite } from "../../support/made-site";
 
 /* The pages of a fleet's site that show rollouts. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { tenantPage } from "../../../provider/fleet/site/paths";
-import { keptRuns, readRun, runOf, type SiteRun, sinceWhen } from "../../../provider/fleet/site/runs";
+import { keptRuns, readRun, runOf, type SiteRun, sinceWhen } from "../../../provider/fleet/site/data/runs";
+import { tenantPage } from "../../../provider/fleet/site/pages/paths";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { bytesOf, filesOf, madeSite } from "../../support/made-site";
 

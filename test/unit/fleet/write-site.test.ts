@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { digestOf } from "../../../provider/fleet/site/paths";
-import { runOf, type SiteRun } from "../../../provider/fleet/site/runs";
+import { runOf, type SiteRun } from "../../../provider/fleet/site/data/runs";
+import { digestOf } from "../../../provider/fleet/site/pages/paths";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
 import { MARKER, openSite, writeSite } from "../../../provider/fleet/site/write-site";
 import { madeSite } from "../../support/made-site";

@@ -76,8 +76,8 @@ const STARTED: Readonly<Record<string, string>> = {
   "provider/rollout/engine/engine-command.ts": "given",
   // One that reads a key, and one that is a team's own: without the tenants' keys.
   "provider/rollout/targets/read-key.ts": "own",
-  "provider/rollout/health.ts": "without keys",
-  "provider/rollout/files-at-revision.ts": "lean",
+  "provider/rollout/execution/health.ts": "without keys",
+  "provider/rollout/planning/files-at-revision.ts": "lean",
   "provider/rollout/rollback/revert-in-git.ts": "lean",
   "provider/gitops/git.ts": "lean",
 };
@@ -92,13 +92,13 @@ it("is thought of wherever a child is started", () => {
 
   const running = files.filter(
     (file) =>
-      /provider\/(engine|gitops)\//.test(file) &&
+      /provider\/(commands|engine|gitops)\//.test(file) &&
       /(?<!function )\brunCommand\(|\b(context\.)?run\("|\brun\(command,/.test(source(file)),
   );
   expect(running.sort()).toEqual([
+    "provider/commands/doctor/local-checks.ts",
+    "provider/commands/doctor/plugin-check.ts",
     "provider/engine/installed-engines.ts",
-    "provider/gitops/doctor/local-checks.ts",
-    "provider/gitops/doctor/plugin-check.ts",
     "provider/gitops/git.ts",
   ]);
   for (const file of running) expect([file, source(file).includes("leanEnvironment(")]).toEqual([file, true]);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllowDenyEntryRow, SettingsClient, type VipEmployeeRow } from "../../../provider/client";
-import { importFile } from "../../../provider/gitops/export-import-file";
+import { importFile } from "../../../provider/commands/export/export-import-file";
 import { observedFrom } from "../../../provider/plan/observed";
 import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
 import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";

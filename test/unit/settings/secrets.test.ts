@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tenantError } from "../../../provider/rollout/tenant-error";
+import { tenantError } from "../../../provider/rollout/planning/tenant-error";
 import { secretsIn } from "../../../provider/settings/secrets";
 
 test("the password of a state backend, and what variables call secret, is in no error that is kept", () => {

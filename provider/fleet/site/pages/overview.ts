@@ -1,11 +1,11 @@
-import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
-import { type Html, html } from "../../../plan/render/html-text";
-import { counted, minute, number, say, type Words } from "../../../plan/render/words";
+import { htmlVerdict, type PageMood } from "../../../render/html-page";
+import { type Html, html } from "../../../render/html-text";
+import { counted, minute, number, say, type Words } from "../../../render/words";
 import { excerpt } from "../../../settings/text";
 import { type FleetStatus, STANDINGS } from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
-import { barTable, lineChart } from "../charts";
-import { AGES, type SiteData } from "../site-data";
+import { AGES, type SiteData } from "../data/site-data";
+import { barTable, lineChart } from "./charts";
 import { listChoices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
 
 /** So many points of a section are on the first page. */

@@ -1,16 +1,16 @@
-import { type Html, html, htmlWords } from "../../../plan/render/html-text";
 import { SIGNS } from "../../../plan/render/plan-words";
-import { enumerate, given, minute, number, say, type Words } from "../../../plan/render/words";
-import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
+import { type Html, html, htmlWords } from "../../../render/html-text";
+import { enumerate, given, minute, number, say, type Words } from "../../../render/words";
 import { changeLine } from "../../../rollout/history/shown-page";
-import { duration } from "../../../rollout/report/duration";
-import type { RolloutReport, WaveReport } from "../../../rollout/report/rollout-report";
+import { duration } from "../../../rollout/model/duration";
+import type { KeptChange, ShownRollout } from "../../../rollout/model/history-schema";
+import type { RolloutReport, WaveReport } from "../../../rollout/model/rollout-report";
+import type { TenantState } from "../../../rollout/model/wave";
 import { rolloutWords, TENANT_STATES } from "../../../rollout/report/state-words";
 import { type RolloutMood, toldRollout } from "../../../rollout/report/told-rollout";
 import { waveTimes } from "../../../rollout/report/wave-times";
-import type { TenantState } from "../../../rollout/wave";
 import { excerpt } from "../../../settings/text";
-import { rolloutPage, tenantPage } from "../paths";
+import { rolloutPage, tenantPage } from "./paths";
 
 const TONES: Readonly<Record<RolloutMood, string>> = {
   danger: "is-stopped",

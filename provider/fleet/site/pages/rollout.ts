@@ -1,16 +1,16 @@
-import { htmlVerdict } from "../../../plan/render/html-page";
-import { type Html, html, htmlWords } from "../../../plan/render/html-text";
-import { counted, given, minute, number, say, sentence, type Words } from "../../../plan/render/words";
+import { htmlVerdict } from "../../../render/html-page";
+import { type Html, html, htmlWords } from "../../../render/html-text";
+import { counted, given, minute, number, say, sentence, type Words } from "../../../render/words";
 import { type SharedChange, sharedChanges } from "../../../rollout/history/change-words";
-import type { KeptChange, ShownRollout } from "../../../rollout/history/history-schema";
 import { happenedLine } from "../../../rollout/history/shown-page";
-import { between, duration } from "../../../rollout/report/duration";
-import type { RolloutReport, TenantReport } from "../../../rollout/report/rollout-report";
+import { between, duration } from "../../../rollout/model/duration";
+import type { KeptChange, ShownRollout } from "../../../rollout/model/history-schema";
+import type { RolloutReport, TenantReport } from "../../../rollout/model/rollout-report";
 import { skippedWords } from "../../../rollout/report/skip-words";
 import { type RolloutWords, rolloutWords } from "../../../rollout/report/state-words";
 import { plannedText, taskWords, toldRollout, touchedWords } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
-import { rolloutPage } from "../paths";
+import { rolloutPage } from "./paths";
 import {
   changeHtml,
   commitWords,

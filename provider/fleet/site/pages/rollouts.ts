@@ -1,13 +1,13 @@
-import { type Html, html, htmlWords } from "../../../plan/render/html-text";
-import { counted, given, join, number, say, sentence, type Words } from "../../../plan/render/words";
+import { type Html, html, htmlWords } from "../../../render/html-text";
+import { counted, given, join, number, say, sentence, type Words } from "../../../render/words";
 import { sharedChanges } from "../../../rollout/history/change-words";
-import type { ShownRollout } from "../../../rollout/history/history-schema";
 import type { RecentRollouts } from "../../../rollout/history/recent-rollouts";
-import { between, duration } from "../../../rollout/report/duration";
-import type { TenantReport } from "../../../rollout/report/rollout-report";
+import { between, duration } from "../../../rollout/model/duration";
+import type { ShownRollout } from "../../../rollout/model/history-schema";
+import type { TenantReport } from "../../../rollout/model/rollout-report";
 import { taskWords } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
-import { rolloutPage } from "../paths";
+import { rolloutPage } from "./paths";
 import {
   changeHtml,
   commitWords,

@@ -1,11 +1,11 @@
-import { type Choice, choices } from "../../../plan/render/html-filters";
-import { sitePage } from "../../../plan/render/html-page";
-import { type Html, html } from "../../../plan/render/html-text";
-import { counted, minute, number } from "../../../plan/render/words";
+import { type Choice, choices } from "../../../render/html-filters";
+import { sitePage } from "../../../render/html-page";
+import { type Html, html } from "../../../render/html-text";
+import { counted, minute, number } from "../../../render/words";
 import { excerpt } from "../../../settings/text";
 import type { FleetStanding, FleetStatus } from "../../status/status-schema";
 import { hiddenText, NAMED_TO_ACT, type ToldPoint, type ToldSection } from "../../status/told-status";
-import { tenantPage } from "../paths";
+import { tenantPage } from "./paths";
 
 /** What all pages of a site share. Addresses are relative to the site. */
 export interface Shell {

@@ -1,6 +1,6 @@
-import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
-import { Html, html, htmlWords } from "../../../plan/render/html-text";
-import { counted, given, minute, say, sentence, type Words } from "../../../plan/render/words";
+import { htmlVerdict, type PageMood } from "../../../render/html-page";
+import { Html, html, htmlWords } from "../../../render/html-text";
+import { counted, given, minute, say, sentence, type Words } from "../../../render/words";
 import type { StackOutcome } from "../../../rollout/history/recent-rollouts";
 import { TENANT_STATES } from "../../../rollout/report/state-words";
 import { plannedText } from "../../../rollout/report/told-rollout";
@@ -13,11 +13,11 @@ import type {
   TenantStatus,
 } from "../../status/status-schema";
 import { toldStatus } from "../../status/told-status";
-import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "../entry-store";
-import type { MailSeen } from "../mail-seen";
-import { rolloutPage, tenantPage } from "../paths";
-import { type SiteRun, sinceWhen } from "../runs";
-import { scriptJson } from "../script-json";
+import { ENTRY_FACTS, ENTRY_FIELDS, type TenantEntries } from "../data/entry-store";
+import type { MailSeen } from "../data/mail-seen";
+import { type SiteRun, sinceWhen } from "../data/runs";
+import { rolloutPage, tenantPage } from "./paths";
+import { scriptJson } from "./script-json";
 import { listChoices, NO_SCRIPT, ownSectionHtml, type Shell, STANDING_NAMES, shellPage } from "./shell";
 
 /** What the page of one tenant is made of. */

@@ -1,9 +1,9 @@
-import { choices } from "../../../plan/render/html-filters";
-import { type Html, html, htmlWords } from "../../../plan/render/html-text";
-import { day, number } from "../../../plan/render/words";
+import { choices } from "../../../render/html-filters";
+import { type Html, html, htmlWords } from "../../../render/html-text";
+import { day, number } from "../../../render/words";
 import { excerpt } from "../../../settings/text";
 import { STANDINGS, type TenantStatus } from "../../status/status-schema";
-import { tenantPage } from "../paths";
+import { tenantPage } from "./paths";
 import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 
 /** All tenants, the worst first. */

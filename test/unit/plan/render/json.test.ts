@@ -1,7 +1,7 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { publishedSchemas } from "../../../../provider/cli/json-schemas";
+import { publishedSchemas } from "../../../../provider/commands/json-schemas";
 import { planSchema } from "../../../../provider/plan/plan-schema";
 import { planJson } from "../../../../provider/plan/render/json";
 import { commandsIn } from "../../../support/hostile-text";

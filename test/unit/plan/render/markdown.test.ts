@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Change, Plan } from "../../../../provider/plan/plan";
 import { PLAN_MARK, planMarkdown } from "../../../../provider/plan/render/markdown";
-import { escapeMarkdown, markdownBlock, markdownCode } from "../../../../provider/plan/render/markdown-text";
+import { escapeMarkdown, markdownBlock, markdownCode } from "../../../../provider/render/markdown-text";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import {

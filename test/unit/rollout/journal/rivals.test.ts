@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { openDatabase } from "../../../../provider/rollout/database/open-database";
 import { Journal } from "../../../../provider/rollout/journal/journal";
-import { openDatabase } from "../../../../provider/rollout/journal/open-database";
 import type { RolloutSpec } from "../../../../provider/rollout/journal/rollout-record";
-import type { Target } from "../../../../provider/rollout/targets/target";
+import type { Target } from "../../../../provider/rollout/model/target";
 
 const target: Target = {
   name: "acme",

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { RECEIVERS } from "../../../../provider/rollout/model/notify";
+import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
 import { bodyFor } from "../../../../provider/rollout/notify/bodies";
 import { deliver } from "../../../../provider/rollout/notify/deliver";
 import { NOTICE } from "../../../../provider/rollout/notify/notice";
 import { Notifier } from "../../../../provider/rollout/notify/notifier";
 import { ADDRESSES, receiversOf } from "../../../../provider/rollout/notify/receivers";
 import { RolloutNotices } from "../../../../provider/rollout/notify/rollout-notices";
-import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
-import { RECEIVERS } from "../../../../provider/rollout/targets/notify";
 import { startHook } from "../../../support/hook";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { playRollout } from "../../../support/rollouts";

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { columnsOf, cutTo, fitTo } from "../../../../provider/plan/render/columns";
+import { columnsOf, cutTo, fitTo } from "../../../../provider/render/columns";
 import { liveScreen } from "../../../../provider/rollout/progress/live-screen";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { commandsIn, hostileText } from "../../../support/hostile-text";

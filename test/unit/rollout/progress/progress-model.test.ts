@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { RolloutEvent } from "../../../../provider/rollout/model/rollout-event";
 import { MOST_FAILURES, ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { timeLeft } from "../../../../provider/rollout/progress/time-left";
-import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
 import { type PlayedRollout, playRollout, rollouts } from "../../../support/rollouts";
 
 function modelOf({ before, events }: PlayedRollout, count = events.length): ProgressModel {

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { nextStep } from "../../../../provider/rollout/next-step";
+import { nextStep } from "../../../../provider/rollout/model/next-step";
+import type { RolloutHappening } from "../../../../provider/rollout/model/rollout-event";
+import type { RolloutReport } from "../../../../provider/rollout/model/rollout-report";
+import type { Wave } from "../../../../provider/rollout/model/wave";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { timeLeft } from "../../../../provider/rollout/progress/time-left";
-import type { RolloutHappening } from "../../../../provider/rollout/report/rollout-event";
-import type { RolloutReport } from "../../../../provider/rollout/report/rollout-report";
-import type { Wave } from "../../../../provider/rollout/wave";
 import { VirtualClock, VirtualRollout } from "../../../bench/virtual-rollout";
 import { countsOf } from "../../../support/rollouts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
+import type { TenantChange } from "../../../../provider/rollout/model/rollout-report";
 import {
   rankTenantChange,
   reportedTransition,
   sortTenantsByDanger,
 } from "../../../../provider/rollout/report/change-danger";
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
-import type { TenantChange } from "../../../../provider/rollout/report/rollout-report";
 import { playRollout } from "../../../support/rollouts";
 
 const entry = (sign: TenantChange["sign"], list: string, more: Partial<TenantChange> = {}): TenantChange => ({

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { RolloutCommands } from "../../../../provider/rollout/commands";
+import { RolloutCommands } from "../../../../provider/rollout/model/commands";
+import type { RolloutReport, TenantReport } from "../../../../provider/rollout/model/rollout-report";
+import { overviewText } from "../../../../provider/rollout/plan-report/overview-text";
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
-import { overviewText } from "../../../../provider/rollout/report/overview-text";
 import { reportHtml } from "../../../../provider/rollout/report/report-html";
 import { reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
-import type { RolloutReport, TenantReport } from "../../../../provider/rollout/report/rollout-report";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { rollouts } from "../../../support/rollouts";

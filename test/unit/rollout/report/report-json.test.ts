@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { publishedSchemas } from "../../../../provider/cli/json-schemas";
-import { reportJson, reportSchema } from "../../../../provider/rollout/report/rollout-report";
+import { publishedSchemas } from "../../../../provider/commands/json-schemas";
+import { reportJson, reportSchema } from "../../../../provider/rollout/model/rollout-report";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { rolloutOf, rollouts } from "../../../support/rollouts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { duration } from "../../../../provider/rollout/report/duration";
+import { duration } from "../../../../provider/rollout/model/duration";
 import { reportText } from "../../../../provider/rollout/report/report-text";
 import { commandsIn, hostileText } from "../../../support/hostile-text";
 import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";

@@ -1,10 +1,10 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { KeySource, Target } from "../../../../provider/rollout/model/target";
 import { Allowed } from "../../../../provider/rollout/targets/allowed";
 import { refuseNotAllowed } from "../../../../provider/rollout/targets/not-allowed";
 import { named, unnamed } from "../../../../provider/rollout/targets/placeholders";
-import type { KeySource, Target } from "../../../../provider/rollout/targets/target";
 import { LintedFolder } from "../../../support/linted-folder";
 import { target } from "../../../support/rollout-target";
 

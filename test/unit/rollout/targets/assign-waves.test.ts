@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Target, WaveRule } from "../../../../provider/rollout/model/target";
 import { assignWaves, UnassignedTargetsError } from "../../../../provider/rollout/targets/assign-waves";
-import type { Target, WaveRule } from "../../../../provider/rollout/targets/target";
 import { toleratedOf } from "../../../../provider/rollout/targets/tolerance";
 import { target } from "../../../support/rollout-target";
 

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { KeySource } from "../../../../provider/rollout/model/target";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
-import type { KeySource } from "../../../../provider/rollout/targets/target";
 import { LintedFolder } from "../../../support/linted-folder";
 import { target } from "../../../support/rollout-target";
 import { runEnvironment } from "../../../support/run-environment";

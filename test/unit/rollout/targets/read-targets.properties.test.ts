@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
+import type { Target, Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
-import type { Target, Targets } from "../../../../provider/rollout/targets/target";
 import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
 import { LintedFolder } from "../../../support/linted-folder";
 

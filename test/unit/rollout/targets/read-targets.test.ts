@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { Targets } from "../../../../provider/rollout/model/target";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
-import type { Targets } from "../../../../provider/rollout/targets/target";
 import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
 import { LintedFolder } from "../../../support/linted-folder";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
+import type { Target } from "../../../../provider/rollout/model/target";
 import {
   findSameTargets,
   findSameTargetsIn,
   type RememberedTenants,
   SameTenantError,
 } from "../../../../provider/rollout/targets/same-tenant";
-import type { Target } from "../../../../provider/rollout/targets/target";
 import { identityOf, type TenantIdentity } from "../../../../provider/settings/tenant-identity";
 import { targetOf } from "../../../support/journal-story";
 

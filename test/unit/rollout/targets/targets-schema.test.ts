@@ -1,6 +1,6 @@
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
-import { publishedSchemas } from "../../../../provider/cli/json-schemas";
+import { publishedSchemas } from "../../../../provider/commands/json-schemas";
 import { readYaml } from "../../../../provider/files/yaml-source";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { tenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";

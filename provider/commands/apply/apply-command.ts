@@ -1,0 +1,171 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import {
+  type FailOn,
+  failOnGuard,
+  failOnOption,
+  type PlannedOptions,
+  planFor,
+  withPlanOptions,
+  withRefusal,
+} from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import { ConfigurationError } from "../../client";
+import { scratchFolder } from "../../machine/scratch-folder";
+import type { Plan } from "../../plan/plan";
+import { harmless } from "../../settings/text";
+import { movedSince } from "./compare-plans";
+
+interface Options extends PlannedOptions {
+  readonly plan?: string;
+  readonly planDigest?: string;
+  readonly onlyExpired?: boolean;
+  readonly yes?: boolean;
+  readonly failOn?: FailOn;
+}
+
+/**
+ * `email-security apply`: makes the plan anew, refuses when it is not the one that was reviewed, and runs `pulumi up
+ * --refresh`, which then does that and nothing else. Exit codes: 0 done, or nothing to do; 2 without `--yes`, when there
+ * is something to do; 3 refused; 1 error.
+ */
+export function applyCommand(): Command {
+  const command = new Command("apply")
+    .description("Run `pulumi up` if the plan is still the one that was reviewed")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
+  return withHelp(
+    withPlanOptions(command)
+      .option(
+        "--plan-digest <digest>",
+        "Apply only the plan with this digest; anything that changed since is refused",
+      )
+      .option(
+        "--plan <file>",
+        "Read the reviewed plan's JSON, to show what changed since and to resume an interrupted run",
+      )
+      .option(
+        "--only-expired",
+        "Remove what has expired and nothing else; other changes of files and console stay pending",
+      )
+      .addOption(failOnOption())
+      .option("--yes", "Apply the plan; without it, the plan is only shown and compared")
+      .action(verb(run)),
+    {
+      examples: [
+        {
+          does: "just the plan that was reviewed, or nothing",
+          line: "apply settings/acme.yaml --stack acme --plan plan.json --yes",
+        },
+        {
+          does: "take away what has expired, as a nightly job does",
+          line: "apply settings/acme.yaml --stack acme --only-expired --yes",
+        },
+        {
+          does: "only look: what would be done, and whether it is what was reviewed",
+          line: "apply --stack acme --plan plan.json",
+        },
+      ],
+      exits: {
+        0: "it is done, or there is nothing to do",
+        1: "an error",
+        2: "there is something to do, and --yes is not given",
+        3: "refused: it is not what was reviewed, by a guard or --fail-on, or --yes with a --today that is another day",
+      },
+    },
+  );
+}
+
+async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  if (options.yes === true && refusesDay(options.today)) return EXIT.refused;
+  if (options.onlyExpired === true) {
+    const { applyExpired } = await import("./apply-expired.js");
+    return await applyExpired(file, options);
+  }
+  if (options.stack === undefined && options.fromPreview === undefined) {
+    throw new ConfigurationError(
+      "Say with --stack which stack applies the settings: what it declared before tells what is removed.",
+    );
+  }
+  const reviewed = options.plan === undefined ? undefined : await readPlan(options.plan);
+  const digest = options.planDigest ?? reviewed?.digest;
+  // What the mail says was for the review; where there was none, a person who is only shown the plan asks for it.
+  const isReviewed = digest !== undefined || options.yes === true;
+  const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
+  const now = await planFor(file, { ...options, evidence });
+  const { printPlan } = await import("../plan/plan-output.js");
+  const { planJson } = await import("../../plan/render/json.js");
+  const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
+  if (moved !== undefined) {
+    await printPlan(now);
+    const [code, advice] =
+      moved.what === "digest"
+        ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
+        : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
+    console.error(harmless([`error: ${moved.message} [${code}]`, ...moved.details, advice].join("\n")));
+    return EXIT.refused;
+  }
+  if (now.guards.length > 0) {
+    await printPlan(now);
+    console.error("error: refused by a guard, see above. Nothing was changed.");
+    return EXIT.refused;
+  }
+  const refusal = failOnGuard(now, options.failOn);
+  if (refusal !== undefined) {
+    await printPlan(withRefusal(now, options.failOn));
+    console.error(`error: ${refusal.message} Nothing was changed.`);
+    return EXIT.refused;
+  }
+  if (!options.yes) {
+    // The reviewed plan says the same, and what the mail said of it.
+    await printPlan(reviewed?.digest === now.digest ? reviewed : now);
+    if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
+    return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
+  }
+  return await up(now, planJson(now), options);
+}
+
+/**
+ * Refuses to apply a plan for another day than today. The engine runs the program, which judges `expires` by its own clock, so
+ * such a plan never matches. An earlier or later day would also keep or remove entries that today does not.
+ */
+function refusesDay(day: string | undefined): boolean {
+  const now = new Date().toISOString().slice(0, 10);
+  if (day === undefined || day === now) return false;
+  console.error(
+    `error: --yes can't apply a plan for ${day}: the program judges \`expires\` by the day on which it runs, ${now} (UTC). Nothing was changed. Run it without --yes to see what ${day} changes, or without --today to apply today's plan. If the program sets \`today\` of its TenantSettings, apply it with \`pulumi up\`.`,
+  );
+  return true;
+}
+
+/** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
+async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCode> {
+  const { runPulumi } = await import("../../plan/pulumi.js");
+  const { PLAN_DIGEST, PLAN_FILE } = await import("../../resources/lifecycle/reviewed-plan.js");
+  using folder = scratchFolder("plan");
+  const file = join(folder.path, "plan.json");
+  writeFileSync(file, json, { mode: 0o600 });
+  const named = stack === undefined ? [] : ["--stack", stack];
+  const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...named], {
+    environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
+    log: (line) => console.error(line),
+    inherit: true,
+  });
+  if (code === 0) return EXIT.clean;
+  console.error(
+    `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
+  );
+  return EXIT.error;
+}
+
+async function readPlan(file: string): Promise<Plan> {
+  const { parsePlan } = await import("../../plan/render/json.js");
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ConfigurationError(`The plan can't be read: ${(cause as Error).message}`, { cause });
+  }
+  return parsePlan(text, file);
+}

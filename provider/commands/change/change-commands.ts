@@ -1,0 +1,201 @@
+import { Argument, Command, Option } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { withHelp } from "../../cli/verb-help";
+import { WRITE_EXITS } from "../../cli/write-options";
+import { ConfigurationError } from "../../client";
+import type { ListChange } from "../../gitops/list-change";
+import {
+  type ChangeOptions,
+  chosenFile,
+  factsOf,
+  LISTS,
+  type ListWord,
+  listOption,
+  readValues,
+  VALUES,
+  withFacts,
+  withPlace,
+} from "./change-options";
+
+/** How such verbs end. */
+export const EXITS = {
+  ...WRITE_EXITS,
+  2: "something is left to a person: an entry that is there already and ends earlier, what an earlier run wrote and did not commit or push, or with --pr, a request to open",
+} as const;
+
+/** `email-security add`: puts values on a list of the settings files. Without arguments, in a terminal, it asks. */
+export function addCommand(): Command {
+  const command = new Command("add")
+    .description("Add senders to the allow or deny list, or people to the VIPs, in the settings files")
+    .addArgument(new Argument("[list]", "List to add to").choices(LISTS))
+    .argument("[values...]", VALUES);
+  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
+  return withHelp(
+    withPlace(command).action(
+      verb(async (list: ListWord | undefined, values: string[], options: ChangeOptions) => {
+        if (list === undefined) return await asked(options);
+        if (values.length === 0)
+          throw new ConfigurationError(`Name what is to be added: \`add ${list} VALUE\`.`);
+        return await run(addOf(list, values, options), options);
+      }),
+    ),
+    {
+      examples: [
+        { does: "block a domain for thirty days", line: "add deny evil.example --for 30d --ticket INC-1042" },
+        {
+          does: "the same of a list on standard input, for review",
+          line: "add deny - --for 6w --ticket INC-1042 --pr",
+        },
+        { does: "see what would be written", line: "add vip jane.doe@acme.example --dry-run" },
+      ],
+      exits: EXITS,
+    },
+  );
+}
+
+/** `email-security remove`: takes values off the lists of the settings files. */
+export function removeCommand(): Command {
+  const command = new Command("remove")
+    .description("Remove senders or VIPs from the settings files")
+    .argument("<values...>", VALUES)
+    .addOption(listOption())
+    .option("--ticket <text>", "Name the ticket in the commit message")
+    .option("--comment <text>", "Give the reason in the commit message");
+  return withHelp(
+    withPlace(command).action(
+      verb(
+        async (values: string[], options: ChangeOptions) =>
+          await run(standing("remove", values, options), options),
+      ),
+    ),
+    {
+      examples: [
+        { does: "take a sender off its list", line: "remove evil.example" },
+        {
+          does: "for all tenants that include the baseline, for review",
+          line: "remove evil.example --baseline --pr",
+        },
+      ],
+      exits: EXITS,
+    },
+  );
+}
+
+/** `email-security move`: moves values to the other list of the settings files. */
+export function moveCommand(): Command {
+  const command = new Command("move")
+    .description("Move senders to the other list in the settings files")
+    .argument("<values...>", VALUES)
+    .addOption(
+      new Option("--to <list>", "Move to this list").choices(["allow", "deny"]).makeOptionMandatory(),
+    );
+  withFacts(command).option("--accept-risk <reason>", "Give the reason why a risky entry is intended");
+  return withHelp(
+    withPlace(command).action(
+      verb(async (values: string[], options: ChangeOptions) => {
+        const { to = "deny", scope } = options;
+        const change = {
+          do: "move",
+          to,
+          values: readValues(values),
+          facts: factsOf(options),
+          ...(scope && { scope }),
+        } as const;
+        return await run(change, options);
+      }),
+    ),
+    {
+      examples: [
+        { does: "see what it would change", line: "move partner.example --to deny --dry-run" },
+        {
+          does: "deny what was allowed",
+          line: 'move partner.example --to deny --ticket INC-1042 --comment "taken over"',
+        },
+      ],
+      exits: EXITS,
+    },
+  );
+}
+
+/** `email-security extend`: sets when values of the settings files end. */
+export function extendCommand(): Command {
+  const command = new Command("extend")
+    .description("Set a new expiry of entries or VIPs in the settings files")
+    .argument("<values...>", VALUES)
+    .addOption(listOption());
+  return withHelp(
+    withPlace(withFacts(command)).action(
+      verb(async (values: string[], options: ChangeOptions) => {
+        if (options.for === undefined)
+          throw new ConfigurationError("Give --for, as 90d: until when it is to stand.");
+        return await run(standing("extend", values, options), options);
+      }),
+    ),
+    {
+      examples: [
+        { does: "let a deny stand for 90 days from today", line: "extend evil.example --for 90d" },
+        {
+          does: "the same of a tenant of tenants.yaml, committed",
+          line: "extend evil.example --for 90d --tenant acme --commit",
+        },
+      ],
+      exits: EXITS,
+    },
+  );
+}
+
+/** The change that `add` is asked for. */
+export function addOf(
+  list: ListWord,
+  values: readonly string[],
+  options: Partial<ChangeOptions>,
+): ListChange {
+  const { scope } = options;
+  const section = list === "vip" ? "vips" : list;
+  if (section === "vips" && scope !== undefined) throw new ConfigurationError("A VIP has no scope.");
+  if (section === "vips" && options.acceptRisk !== undefined) {
+    throw new ConfigurationError("A VIP is never refused as risky; leave --accept-risk away.");
+  }
+  return { do: "add", section, values: readValues(values), facts: factsOf(options), ...(scope && { scope }) };
+}
+
+/** The change that a verb asks for of what stands already. */
+export function standing(
+  what: "remove" | "extend" | "keep",
+  values: readonly string[],
+  options: ChangeOptions,
+): Extract<ListChange, { do: "remove" | "extend" | "keep" }> {
+  const { list, scope } = options;
+  const section = list === "vip" ? "vips" : list;
+  const facts = factsOf(options);
+  return {
+    do: what,
+    values: readValues(values),
+    facts,
+    ...(section && { section }),
+    ...(scope && { scope }),
+  };
+}
+
+async function run(
+  change: ListChange,
+  options: ChangeOptions,
+  confirm?: () => Promise<boolean>,
+): Promise<ExitCode> {
+  const { changeLists } = await import("./change-lists.js");
+  return await changeLists(change, options, confirm);
+}
+
+async function asked(options: ChangeOptions): Promise<ExitCode> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+    throw new ConfigurationError(
+      "Name the list and what is to be added, as `add deny evil.example`; only in a terminal does it ask.",
+    );
+  }
+  // Which file is meant is known before anybody answers anything.
+  await chosenFile(options);
+  const { askWhatToAdd, isConfirmed } = await import("./ask-change.js");
+  const answered = await askWhatToAdd(options);
+  if (answered === undefined) return EXIT.error;
+  return await run(addOf(answered.list, answered.values, answered.options), answered.options, isConfirmed);
+}

@@ -1,0 +1,65 @@
+import { lineText } from "../../files/finding";
+import type { DeclaredEntry, Settings } from "../../files/settings";
+import { type Declaration, listName, sectionOf } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { coveringValues } from "../../settings/coverage";
+import { excerpt } from "../../settings/text";
+
+/** What settings files say of values. */
+export class DeclaredValues {
+  readonly #declared: ReadonlyMap<string, readonly Declaration[]>;
+  readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
+  readonly #excluded: ReadonlyMap<string, Settings["excluded"]>;
+
+  constructor({ entries, vips, expired, excluded }: Settings) {
+    this.#declared = Map.groupBy([...entries, ...vips] as Declaration[], nameOf);
+    this.#expired = Map.groupBy(expired, nameOf);
+    this.#excluded = Map.groupBy(excluded, ({ declared }) => nameOf(declared));
+  }
+
+  /** What is declared of a value. */
+  of(value: string): readonly Declaration[] {
+    return this.#declared.get(value) ?? [];
+  }
+
+  /** What was declared of it until a day that is past. */
+  expired(value: string): readonly Declaration[] {
+    return this.#expired.get(value) ?? [];
+  }
+
+  /** What included files declare of it, and another takes out. */
+  excluded(value: string): Settings["excluded"] {
+    return this.#excluded.get(value) ?? [];
+  }
+
+  /** The entries of domains above it (of a mailbox, its own too), the nearest first. */
+  above(value: string): readonly DeclaredEntry[] {
+    return coveringValues(value)
+      .flatMap((covering) => this.of(covering))
+      .filter((one) => one.kind === "entry");
+  }
+}
+
+/** Something that is declared, in a few words: "deny of evil.example (settings.yaml:12, INC-7, until 2026-12-01)". */
+export function standingText(one: Declaration): string {
+  const { ticket, owner, comment, expires } = one;
+  const isScoped = one.kind === "entry" && one.verdictScope !== DEFAULT_VERDICT_SCOPE;
+  const about = [
+    lineText(one.place),
+    isScoped ? `scope ${excerpt(one.verdictScope)}` : "",
+    excerpt(ticket ?? ""),
+    owner === undefined ? "" : `owner ${excerpt(owner)}`,
+    endText(expires),
+    comment === undefined ? "" : `“${excerpt(comment)}”`,
+  ].filter((text) => text !== "");
+  return `${listName(sectionOf(one))} of ${excerpt(nameOf(one), 300)} (${about.join(", ")})`;
+}
+
+function endText(expires: string | undefined): string {
+  return expires === undefined ? "" : expires === "never" ? "without end" : `until ${expires}`;
+}
+
+/** The value or mailbox, in canonical form. */
+export function nameOf(one: Declaration): string {
+  return one.kind === "vip" ? one.email : one.value;
+}

@@ -1,0 +1,79 @@
+import { Argument, Command } from "commander";
+import { EXIT } from "../../cli/command-line";
+import { withHelp } from "../../cli/verb-help";
+
+/** The shells that completion is for. */
+export const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** What the script of a shell asks, by `email-security complete -- WORD…`. */
+const ASKED = "complete";
+
+/**
+ * `email-security completion SHELL`: the script by which a shell completes verbs, options and files.
+ */
+export function completionCommand(): Command {
+  return withHelp(
+    new Command("completion")
+      .description("Print a script that completes commands, options and files in a shell")
+      .addArgument(new Argument("<shell>", "Shell that runs the script").choices(SHELLS))
+      .action(async (shell: (typeof SHELLS)[number]) => {
+        const { script } = await import("@bomb.sh/tab");
+        const text = capturedLog(() => script(shell, "email-security", "email-security")).join("\n");
+        // A shell's start-up file may be read twice.
+        console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_TOO : text);
+      }),
+    {
+      examples: [
+        { does: "for bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },
+        {
+          does: "for zsh, in ~/.zshrc after compinit: source <(email-security completion zsh)",
+          line: "completion zsh",
+        },
+        { does: "for fish, into ~/.config/fish/completions/email-security.fish", line: "completion fish" },
+      ],
+      exits: { [EXIT.clean]: "it is printed", [EXIT.error]: "there is no such shell" },
+    },
+  );
+}
+
+/** What the library's script for bash lacks: files, where nothing else can stand there; and to do without bash-completion. */
+const BASH_TOO = `
+complete -o default -F __email_security_complete email-security
+declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
+    words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
+    cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
+}`;
+
+/** What the script asks, hidden from people: what may stand where the last of the words stands. */
+export function completeCommand(program: () => Command): Command {
+  return new Command(ASKED).argument("[words...]").action(async (words: string[]) => {
+    const { default: tab } = await import("@bomb.sh/tab/commander");
+    // It adds verbs of its own, which nobody types.
+    const known = tab(program(), { completionCommandName: "completion" });
+    const own = known.commands.get("completion");
+    if (own !== undefined) own.description = completionCommand().description();
+    const lines = printedBy(() => known.parse(words));
+    process.stdout.write(lines.map((line) => `${line}\n`).join(""));
+  });
+}
+
+/** Files, as the shell completes them. */
+const FILES = ":0";
+
+/** What the library prints; where it knows nothing that could stand there, a file can. */
+function printedBy(work: () => void): string[] {
+  const lines = capturedLog(work);
+  return lines.length > 1 ? lines : [FILES];
+}
+
+function capturedLog(work: () => void): string[] {
+  const { log } = console;
+  const lines: string[] = [];
+  console.log = (line: string) => lines.push(line);
+  try {
+    work();
+  } finally {
+    console.log = log;
+  }
+  return lines;
+}

@@ -1,0 +1,231 @@
+import { Command } from "commander";
+import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { fitted } from "../../cli/fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { writeOutputs } from "../../cli/output/write-outputs";
+import { defaultFile, todayOption } from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import {
+  lockFiles,
+  showAndWrite,
+  type WriteOptions,
+  waiting,
+  withWriteOptions,
+} from "../../cli/write-options";
+import { ConfigurationError } from "../../client/errors";
+import type { FileLocks } from "../../files/file-locks";
+import type { Settings } from "../../files/settings";
+import type { Drift } from "../../gitops/drift-schema";
+import type { KnownLists } from "../../plan/desired";
+import type { Observed } from "../../plan/observed";
+import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
+import { cutByDanger, type Transition } from "../../settings/danger";
+import { excerpt, printable, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Adoptable } from "./drift-steps";
+
+const FORMATS = ["text", "markdown", "json"] as const;
+
+interface Options extends WriteOptions, OutputOptions<(typeof FORMATS)[number]> {
+  readonly today?: string;
+  readonly adopt?: string;
+  readonly revert?: boolean;
+  readonly stack?: string;
+}
+
+/**
+ * `email-security drift`: what the tenant holds otherwise than its files declare it, with who did it and when. Exit codes:
+ * 0 none, 2 drift (after `--adopt`: what was not adopted), 1 error.
+ */
+export function driftCommand(): Command {
+  const command = new Command("drift")
+    .description("Show drift between a tenant and its settings files")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+    .option(
+      "--adopt <kinds>",
+      "Write drift of these kinds into the settings files: added, changed, removed, or several with commas; the last two need --stack",
+    );
+  withWriteOptions(command)
+    .option("--revert", "Print the commands that revert the drift, without running them")
+    .option("--stack <name>", "Compare with this stack's last run, to tell console changes from file changes")
+    .addOption(todayOption());
+  withOutputs(command, FORMATS).action(verb(run));
+  return withHelp(command, {
+    examples: [
+      {
+        does: "what was changed at the tenant since the stack's last run",
+        line: "drift settings/acme.yaml --stack acme",
+      },
+      {
+        does: "take all of it into the files, and have that reviewed",
+        line: "drift --stack acme --adopt added,changed,removed --pr",
+      },
+      { does: "for an issue, as a nightly job does", line: "drift --stack acme --output drift.md" },
+    ],
+    exits: {
+      0: "there is none, or all of it was adopted",
+      1: "an error",
+      2: "there is drift, or with --pr, a request to open",
+    },
+  });
+}
+
+async function run(given: string | undefined, options: Options): Promise<ExitCode> {
+  const { readSettings } = await import("../../files/read-settings.js");
+  const { driftOf } = await import("../../gitops/drift.js");
+  const { observe } = await import("../../plan/observed.js");
+  const { hostOf } = await import("../../gitops/plan-tenant.js");
+  const { readStackState } = await import("../../plan/stack-state.js");
+  const { driftMarkdown, driftText } = await import("./drift-report.js");
+  const outputs = readOutputs(options, FORMATS, options.revert ? "--revert" : undefined);
+  const what = await kindsToAdopt(options);
+  const file = given ?? (await defaultFile());
+  const read = (): Settings => readSettings(file, withoutUndefined({ today: options.today }));
+  let settings = read();
+  const client = connect();
+  let known: KnownLists | undefined;
+  let observed: Observed;
+  try {
+    known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
+    observed = await observe(client);
+  } finally {
+    await client.close();
+  }
+  using locks = what === undefined || options.dryRun ? undefined : await lockFiles(settings.files);
+  // The service may have taken its time to answer.
+  if (locks !== undefined) settings = read();
+  await locks?.add(settings.files, waiting);
+  const drift: Drift = driftOf(settings, observed, hostOf(client), known, {
+    ownDomains: readOwnDomainNames(NO_STACK, process.env),
+    accepting: { environment: process.env },
+  });
+  const { driftJson } = await import("../../gitops/drift-schema.js");
+  await writeOutputs(outputs, {
+    text: (target) => fitted(driftText(drift), target),
+    markdown: () => driftMarkdown(drift),
+    json: () => driftJson(drift),
+  });
+  if (options.revert) {
+    const { revertCommands } = await import("./drift-revert.js");
+    const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
+    console.log(revertCommands(drift, up.join(" ")).join("\n"));
+  }
+  if (what === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  // Else stdout is for a program.
+  const isText = outputs.some(({ format, to }) => format === "text" && to === "stdout");
+  return await adoptInto(settings, drift, what, { ...options, isText }, locks);
+}
+
+/**
+ * Reads which kinds of drift `--adopt` names.
+ *
+ * @returns undefined where nothing is adopted.
+ * @throws {ConfigurationError} for an unknown kind, or one that needs `--stack`.
+ */
+async function kindsToAdopt({
+  adopt,
+  stack,
+  dryRun,
+  commit,
+  pr,
+}: Options): Promise<readonly Adoptable[] | undefined> {
+  if (adopt === undefined) {
+    if (dryRun ?? commit ?? pr)
+      throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
+    return undefined;
+  }
+  const { ADOPTABLE } = await import("./drift-steps.js");
+  const words = adopt.split(",").map((word) => word.trim());
+  const what = ADOPTABLE.filter((one) => words.includes(one));
+  const strange = words.find((word) => !ADOPTABLE.some((one) => one === word));
+  if (strange !== undefined) {
+    throw new ConfigurationError(
+      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas, not ${quote(strange)}. Name the settings file before it, as in \`drift FILE --adopt added\`.`,
+    );
+  }
+  if (stack === undefined && what.some((one) => one !== "added")) {
+    throw new ConfigurationError(
+      `--adopt ${what.filter((one) => one !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
+    );
+  }
+  return what;
+}
+
+/** So many lines of each kind; the files, and the report, have them all. */
+const SHOWN = 50;
+
+async function adoptInto(
+  settings: Settings,
+  drift: Drift,
+  what: readonly Adoptable[],
+  options: Options & { readonly isText: boolean },
+  locks: FileLocks | undefined,
+): Promise<ExitCode> {
+  const { findingText } = await import("../../files/finding.js");
+  const { readerFrom } = await import("../../files/read-source.js");
+  const { adopt } = await import("./drift-adopt.js");
+  const { adoptMessage, countsOf, stepName, stepTransition } = await import("./drift-message.js");
+  const { driftTransition, isUnmanagedItem } = await import("../../gitops/drift.js");
+  const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
+  // A line each, whatever the service or a file holds.
+  const say = (line: string): void => console.error(fitted(printable(line), process.stderr));
+  const sayAll = <T>(
+    all: readonly T[],
+    transitionOf: (one: T) => Transition,
+    textOf: (one: T) => string,
+    where: string,
+  ): void => {
+    const { shown, more } = cutByDanger(all, SHOWN, transitionOf);
+    for (const one of shown) say(textOf(one));
+    if (more !== undefined) say(`… and ${more}; ${where}.`);
+  };
+  const show = options.isText ? console.log : console.error;
+  const code = await showAndWrite(files, adoptMessage(adopted), options, { show, locks });
+  if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
+  sayAll(
+    adopted.filter(({ lost }) => lost !== undefined),
+    stepTransition,
+    (step) => `${stepName(step)}: ${step.lost}.`,
+    "the diff shows all of them",
+  );
+  const transitions = new Map<string, Transition>(
+    adopted.flatMap((step) =>
+      step.items.map(({ kind, key }) => [`${kind} ${key}`, stepTransition(step)] as const),
+    ),
+  );
+  sayAll(
+    findings,
+    ({ subject }) => transitions.get(`${subject?.kind} ${subject?.key}`) ?? {},
+    findingText,
+    "`email-security lint` shows all of them once they are in the files",
+  );
+  sayAll(
+    left,
+    ({ item }) => driftTransition(item),
+    ({ item, why }) =>
+      `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
+    "`email-security drift` shows all of them",
+  );
+  const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
+  const others = drift.items.filter((item) => !taken.has(item));
+  const staying = others.filter((item) => isUnmanagedItem(item, settings)).length;
+  const mended = others.length - staying;
+  if (mended > 0) {
+    const isMore = others.some((item) => item.what === "changed" || item.what === "missing");
+    const way = isMore ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
+    say(`${mended} more differ from what is declared: the next \`pulumi up --refresh\` mends them${way}.`);
+  }
+  if (staying > 0) {
+    say(
+      `${staying} more that nobody declares: by the mode of the list, no run removes them; \`--adopt added\` takes them into the files.`,
+    );
+  }
+  if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  return left.length + others.length > 0 ? EXIT.changes : code;
+}
+
+function nextStep({ dryRun, commit, pr }: Options): string {
+  if (dryRun) return "would be adopted; nothing was written.";
+  if (commit ?? pr) return "adopted; say who answers for each, where the team's policy asks for it.";
+  return "adopted; look at `git diff`, say who answers for each, and open a pull request.";
+}

@@ -1,0 +1,395 @@
+import type { FileEdit } from "../../files/change-files";
+import type { Edit, Element, Section } from "../../files/edit";
+import { type ElementFieldName, type ElementValue, textsOf } from "../../files/element-fields";
+import { lineText } from "../../files/finding";
+import { isOwnFile, ownFileFor } from "../../files/own-file";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import { readYaml } from "../../files/yaml-source";
+import { schemaRefusal } from "../../gitops/declarable";
+import type { DriftItem } from "../../gitops/drift-schema";
+import { placesOf, sectionOf } from "../../gitops/list-change";
+import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
+import { DETAIL_NAMES, differingDetails } from "../../settings/entry-fields";
+import { parseEntryValue } from "../../settings/entry-value";
+import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import { readPatterns } from "../../settings/list-safeguards";
+import { OwnDomains } from "../../settings/own-domains";
+import { RISKS, risksOf } from "../../settings/risk";
+import { detailsOf } from "../../settings/standing-text";
+import { excerpt, printable, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+/** What of drift can be taken into the files; `removed` is what is missing at the tenant. */
+export const ADOPTABLE = ["added", "changed", "removed"] as const;
+
+/** One of {@link ADOPTABLE}. */
+export type Adoptable = (typeof ADOPTABLE)[number];
+
+/** One thing to adopt: all its edits, or none. */
+export interface AdoptStep {
+  readonly as: Adoptable;
+  /** Two where the service shows one change as two: an entry whose scope was changed. */
+  readonly items: readonly DriftItem[];
+  readonly edits: readonly FileEdit[];
+  /** What of the file is lost by it, in a sentence. */
+  readonly lost?: string;
+}
+
+/** What a person has to decide, with the reason in a sentence. */
+export interface LeftItem {
+  readonly item: DriftItem;
+  readonly why: string;
+}
+
+/** What adopting comes to, item by item, as far as the files tell. */
+export interface AdoptSteps {
+  readonly steps: readonly AdoptStep[];
+  readonly left: readonly LeftItem[];
+}
+
+/** Works out how each of the items is taken into the files, or why a person has to. Nothing is written. */
+export function adoptSteps(
+  items: readonly DriftItem[],
+  settings: Settings,
+  what: ReadonlySet<Adoptable>,
+  readFile: (path: string) => string,
+): AdoptSteps {
+  const work = new Adopting(settings, what, readFile);
+  const others = Map.groupBy(
+    items.filter((item) => item.what === "added" && item.kind === "entry"),
+    sameValue,
+  );
+  const rescoped = new Set<DriftItem>();
+  for (const item of items) {
+    if (item.what !== "missing") continue;
+    const [other, another] = others.get(sameValue(item)) ?? [];
+    if (other === undefined || another !== undefined || rescoped.has(other)) continue;
+    if (work.rescope(item, other)) rescoped.add(item).add(other);
+  }
+  for (const item of items) {
+    if (rescoped.has(item)) continue;
+    if (item.what === "added") work.add(item);
+    else if (item.what === "changed") work.change(item);
+    else if (item.what === "missing") work.remove(item);
+  }
+  return work;
+}
+
+/** The same for an entry of one value and list, whatever its scope. */
+function sameValue({ kind, value, entryType, there, declared }: DriftItem): string {
+  return JSON.stringify([kind, entryType, value, (there ?? declared)?.list]);
+}
+
+type Declaration = DeclaredEntry | DeclaredVip;
+
+class Adopting implements AdoptSteps {
+  readonly steps: AdoptStep[] = [];
+  readonly left: LeftItem[] = [];
+  readonly #settings: Settings;
+  readonly #what: ReadonlySet<Adoptable>;
+  readonly #own: OwnDomains;
+  readonly #fileFor: (section: Section) => string;
+  readonly #declared: ReadonlyMap<string, Declaration>;
+  readonly #byValue: ReadonlyMap<string, readonly DeclaredEntry[]>;
+  readonly #expired: ReadonlyMap<string, readonly Declaration[]>;
+
+  constructor(settings: Settings, what: ReadonlySet<Adoptable>, readFile: (path: string) => string) {
+    this.#settings = settings;
+    this.#what = what;
+    this.#own = new OwnDomains(settings.ownDomains);
+    this.#fileFor = homes(settings, readFile);
+    this.#declared = new Map(
+      [...settings.entries, ...settings.vips].map((one) => [`${one.kind} ${one.key}`, one]),
+    );
+    this.#byValue = Map.groupBy(settings.entries, ({ value }) => value);
+    this.#expired = Map.groupBy(settings.expired, (one) => `${one.kind} ${nameOf(one)}`);
+  }
+
+  add(item: DriftItem): void {
+    if (!this.#what.has("added")) return;
+    const why = item.kind === "vip" ? this.#whyNoVip(item) : this.#whyNoEntry(item);
+    if (why !== undefined) this.#leave(item, why);
+    else {
+      const { note, ...written } = additionOf(item);
+      this.#step("added", [item], written, () => [this.#adding({ ...written, note })]);
+    }
+  }
+
+  change(item: DriftItem): void {
+    if (!this.#what.has("changed")) return;
+    const one = this.#declarationOf(item);
+    if (one === undefined) return;
+    const { list } = item.there ?? {};
+    if (one.kind === "entry" && list !== one.list) {
+      this.#move(item, one, list);
+      return;
+    }
+    const written = { section: sectionOf(one), element: elementAt(item, one) };
+    const edits = (): FileEdit[] => {
+      if (this.#isOwn(one)) return [...adopting(item, one), ...unapproved(one)];
+      // The included file is others' too: what stands here takes its place for this tenant.
+      return [this.#adding({ ...written, note: "as the tenant has it; the included file says otherwise" })];
+    };
+    this.#step("changed", [item], written, edits, lostOf(one));
+  }
+
+  remove(item: DriftItem): void {
+    if (!this.#what.has("removed")) return;
+    const one = this.#declarationOf(item);
+    if (one === undefined) return;
+    const pattern = this.#protecting(one);
+    if (!this.#isOwn(one) || placesOf(one).some(({ file }) => !this.#isOwnFile(file))) {
+      this.#leave(item, this.#waysAround(one, `remove: {${sectionOf(one)}: [${nameOf(one)}]}`));
+    } else if (pattern !== undefined) {
+      this.#leave(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
+    } else this.#step("removed", [item], undefined, () => removing(one));
+  }
+
+  /**
+   * An entry that is missing, and is there in another scope: the service shows it so where somebody changed its scope.
+   *
+   * @returns whether the two were taken for one.
+   */
+  rescope(missing: DriftItem, there: DriftItem): boolean {
+    if (!this.#what.has("changed")) {
+      // Each for itself, both scopes would be declared, and a service may hold one entry of a value only.
+      if (!this.#what.has("added") || this.#what.has("removed")) return false;
+      const declared = missing.place === undefined ? "" : `, in ${lineText(missing.place)}`;
+      const why = `it is declared in another scope${declared}; \`--adopt changed --stack NAME\` takes that for a change`;
+      this.#leave(there, why);
+      return true;
+    }
+    const one = this.#declarationOf(missing);
+    if (one === undefined) {
+      this.#leave(there, "it is declared in another scope, which is not adopted");
+      return true;
+    }
+    const { verdictScope } = there;
+    const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+    const section = sectionOf(one);
+    if (one.overrides.length > 0 || !this.#isOwn(one)) {
+      const element =
+        scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
+      const lines = `remove: {${section}: [${nameOf(one)}]}\` and \`${section}: [${element}]`;
+      this.#leave(there, this.#waysAround(one, lines));
+      return true;
+    }
+    const edits = (): FileEdit[] => [
+      ...adopting(there, one),
+      ...unapproved(one),
+      // The last: by its scope the element is named.
+      setting(one, "scope", scope),
+    ];
+    const element = withoutUndefined({ ...elementAt(there, one), scope });
+    this.#step("changed", [missing, there], { section, element }, edits, lostOf(one));
+    return true;
+  }
+
+  /** To the other list: why it stood on its own, and who agreed to that, is told of that one. */
+  #move(item: DriftItem, one: DeclaredEntry, list: List | undefined): void {
+    const risk = this.#riskOf(item);
+    if (list === undefined) this.#leave(item, "no file can say it");
+    else if (risk !== undefined) this.#leave(item, risk);
+    else if (placesOf(one).some(({ file }) => !this.#isOwnFile(file))) {
+      const lines = `remove: {${one.list}: [${one.value}]}\` and \`${list}: [${one.value}]`;
+      this.#leave(item, this.#waysAround(one, lines));
+    } else {
+      const { ticket: _ticket, acceptRisk: _risk, ...element } = elementAt(item, one);
+      const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
+      const written = { section: list, element };
+      const edits = (): FileEdit[] => [...removing(one), this.#adding({ ...written, note })];
+      this.#step("changed", [item], written, edits, lostOf(one, ["ticket", "acceptRisk"]));
+    }
+  }
+
+  /** What the files declare of what is changed or missing; undefined, and left, where the tenant is not who moved. */
+  #declarationOf(item: DriftItem): Declaration | undefined {
+    const one = this.#declared.get(`${item.kind} ${item.key}`);
+    const why = one === undefined ? "no file can say it" : whyUnsure(item, nameOf(one));
+    if (why === undefined) return one;
+    this.#leave(item, why);
+    return undefined;
+  }
+
+  #whyNoVip({ value }: DriftItem): string | undefined {
+    const [gone] = this.#expired.get(`vip ${value}`) ?? [];
+    return gone && `it is declared until ${gone.expires}, which is past, in ${at(gone)}; give it another end`;
+  }
+
+  #whyNoEntry(item: DriftItem): string | undefined {
+    const { key, value, entryType, there } = item;
+    const declared = this.#byValue.get(value)?.find(({ list }) => list !== there?.list);
+    if (declared !== undefined) return `it is declared on the ${declared.list} list, in ${at(declared)}`;
+    const [past] = this.#expired.get(`entry ${value}`) ?? [];
+    if (past !== undefined) {
+      return `it is declared until ${past.expires}, which is past, in ${at(past)}; take that away, or give it another end`;
+    }
+    if (entryType === undefined || there?.list === undefined || key.includes("(also "))
+      return "no file can say it";
+    return this.#riskOf(item);
+  }
+
+  #riskOf({ value, entryType, there }: DriftItem): string | undefined {
+    const [risk] = risksOf(
+      { list: there?.list as List, value, entryType: entryType as EntryType },
+      this.#own,
+    );
+    return (
+      risk &&
+      `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`
+    );
+  }
+
+  #adding({ section, element, note }: Addition): FileEdit {
+    return { file: this.#fileFor(section), edit: { do: "add", section, element, note } };
+  }
+
+  /** What of `protect` names it. */
+  #protecting({ kind, key, text }: Declaration): string | undefined {
+    const [list, { protect } = {}] =
+      kind === "vip" ? [MEMBERS, this.#settings.lists.vips] : [ENTRIES, this.#settings.lists.entries];
+    return readPatterns(protect).find((pattern) => pattern.matches(list.target(key, text)))?.text;
+  }
+
+  #waysAround(one: Declaration, lines: string): string {
+    const [top = this.#settings.file] = this.#settings.files;
+    const foreign = placesOf(one).find(({ file }) => !this.#isOwnFile(file)) ?? one.place;
+    return `it stands in an included file (${lineText(foreign)}): change it there, for all that include it, or write \`${lines}\` in ${quote(top, 300)} for this tenant alone`;
+  }
+
+  #isOwn({ place }: Declaration): boolean {
+    return this.#isOwnFile(place.file);
+  }
+
+  #isOwnFile(file: string): boolean {
+    return isOwnFile(file, this.#settings);
+  }
+
+  #leave(item: DriftItem, why: string): void {
+    this.left.push({ item, why });
+  }
+
+  /** @param written the element as it will stand in the file, which is judged by itself before any file is edited. */
+  #step(
+    as: Adoptable,
+    items: readonly DriftItem[],
+    written: Omit<Addition, "note"> | undefined,
+    edits: () => readonly FileEdit[],
+    lost?: string,
+  ): void {
+    const why = written && schemaRefusal(written.section, written.element);
+    if (why !== undefined) for (const item of items) this.#leave(item, why);
+    else this.steps.push({ as, items, edits: edits(), ...(lost === undefined ? {} : { lost }) });
+  }
+}
+
+/** Something that is written into a section. */
+interface Addition {
+  readonly section: Section;
+  readonly element: Element;
+  readonly note: string;
+}
+
+function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): Addition {
+  const { by, at: day } = there;
+  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+  const who = by === undefined ? "" : ` by ${printable(by)}`;
+  const when = day === undefined ? "" : ` on ${printable(day.slice(0, 10))}`;
+  const about = Object.fromEntries(detailsOf(there));
+  const element = withoutUndefined(kind === "vip" ? { email: value, ...about } : { value, ...about, scope });
+  const section = kind === "vip" ? "vips" : (there.list as List);
+  return { section, element, note: `added at the tenant${who}${when}` };
+}
+
+/** What the files say is adopted from the tenant only where the tenant is who moved: else a change that no run has brought yet is lost. */
+function whyUnsure({ what, movedBy }: DriftItem, name: string): string | undefined {
+  if (movedBy === "tenant") return undefined;
+  if (movedBy === undefined)
+    return "without --stack, it can't be told from what the files declare and no run has brought yet";
+  if (movedBy === "both")
+    return "the stack's last run left it neither as the files declare it nor as the tenant holds it; decide by hand which is meant";
+  return what === "changed"
+    ? "the files declare it otherwise since the stack's last run, and the tenant holds what that left"
+    : `the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone; if it is to go, \`email-security remove ${excerpt(name)}\` takes it out`;
+}
+
+/** All that is said of something and is true of it still, when it is written anew. */
+function elementOf(one: Declaration): Element {
+  const { approvedBy: _before, ...about } = textsOf(one);
+  if (one.kind === "vip") return { email: one.written, ...about };
+  const { written, verdictScope, entryType } = one;
+  const inferred = parseEntryValue(written);
+  const isTold = inferred.ok && inferred.value.entryType === entryType;
+  return withoutUndefined({
+    value: written,
+    ...about,
+    scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
+    type: isTold ? undefined : entryType,
+  });
+}
+
+/** The same as the tenant has it: with what it tells, and without what it doesn't. */
+function elementAt({ there = {} }: DriftItem, one: Declaration): Element {
+  const said = { ...elementOf(one), ...Object.fromEntries(DETAIL_NAMES.map((name) => [name, there[name]])) };
+  return Object.fromEntries(
+    Object.entries(said).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** What makes a declaration say what the tenant has. */
+function adopting({ there = {} }: DriftItem, one: Declaration): FileEdit[] {
+  return differingDetails(there, one).map((name) => setting(one, name, there[name]));
+}
+
+/** Whoever approved it, or looked at it and kept it, did not see what it is now. */
+const OF_WHAT_STOOD = ["approvedBy", "reviewed"] as const;
+
+function unapproved(one: Declaration): FileEdit[] {
+  return OF_WHAT_STOOD.filter((key) => one[key] !== undefined).map((key) => setting(one, key, undefined));
+}
+
+function lostOf(one: Declaration, more: readonly ("ticket" | "acceptRisk")[] = []): string | undefined {
+  const keys = [...more, ...OF_WHAT_STOOD].filter((key) => (one as DeclaredEntry)[key] !== undefined);
+  if (keys.length === 0) return undefined;
+  const were = keys.length === 1 ? "was" : "were";
+  return `${keys.join(", ")} ${were} said of it as it stood before, and left out`;
+}
+
+function setting(
+  one: Declaration,
+  key: ElementFieldName | "reviewed",
+  to: ElementValue | undefined,
+): FileEdit {
+  const edit = { do: "set", ...named(one), key, to } as Edit;
+  return { file: one.place.file, edit };
+}
+
+/** A part of the tenant's own files may say it too. */
+function removing(one: Declaration): FileEdit[] {
+  const files = new Set(placesOf(one).map(({ file }) => file));
+  return [...files].map((file) => ({ file, edit: { do: "remove", ...named(one) } }));
+}
+
+function named(one: Declaration): { section: Section; value: string; scope?: string } {
+  const about = { section: sectionOf(one), value: nameOf(one) };
+  return one.kind === "vip" ? about : { ...about, scope: one.verdictScope };
+}
+
+function nameOf(one: Declaration): string {
+  return one.kind === "vip" ? one.email : one.value;
+}
+
+function at({ place }: Declaration): string {
+  return lineText(place);
+}
+
+/** Tells the file that an addition goes into; each file is looked through once, when it is asked for. */
+function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+  const contents = new Map<string, unknown>();
+  return (section) =>
+    ownFileFor(section, settings, (file) => {
+      if (!contents.has(file)) contents.set(file, readYaml(readFile(file), file).value);
+      const content = contents.get(file);
+      return typeof content === "object" && content !== null && Object.hasOwn(content, section);
+    });
+}

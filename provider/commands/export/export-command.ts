@@ -1,0 +1,248 @@
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { Command } from "commander";
+import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { fitted } from "../../cli/fitted";
+import { withHelp } from "../../cli/verb-help";
+import { lockFiles } from "../../cli/write-options";
+import type { SettingsClient } from "../../client";
+import { pluginLines } from "../../gitops/plugin-lines";
+import type { Observed } from "../../plan/observed";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { parseOwnDomains } from "../../settings/own-domains";
+import { harmless, printable, quote } from "../../settings/text";
+
+/**
+ * `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing;
+ * or into the file by which `pulumi import` brings it into a stack.
+ */
+export function exportCommand(): Command {
+  return withHelp(
+    new Command("export")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description("Export a tenant into settings files; a first `pulumi up` with them changes nothing")
+      .option("--to <folder>", "Write settings files to this directory, which is created if missing")
+      .option(
+        "--pulumi-import <file>",
+        "Write the file that `pulumi import --file` takes, instead of settings files or beside them",
+      )
+      .option("--whole-lists", "Import two whole lists in that file, rather than each entry and VIP", false)
+      .option(
+        "--own-domains <domains>",
+        "Set the tenant's own domains, with commas (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
+      )
+      .option("--include-automatic", "Declare automatically detected VIPs too", false)
+      .option(
+        "--force",
+        "Overwrite an earlier export, with confirmation where people's edits would be lost",
+        false,
+      )
+      .action(verb(run)),
+    {
+      examples: [
+        {
+          does: "a tenant that exists, into settings files",
+          line: "export --to settings --own-domains acme.example,acme.com",
+        },
+        {
+          does: "for `pulumi import`, into a program of single entries",
+          line: "export --pulumi-import import.json",
+        },
+        {
+          does: "for `pulumi import`, as two whole lists",
+          line: "export --pulumi-import import.json --whole-lists",
+        },
+      ],
+      exits: {
+        0: "the files are written",
+        1: "an error; with several kinds of files, some may be written",
+      },
+    },
+  );
+}
+
+interface CommandOptions {
+  readonly to?: string;
+  readonly pulumiImport?: string;
+  readonly wholeLists: boolean;
+  readonly ownDomains?: string;
+  readonly includeAutomatic: boolean;
+  readonly force: boolean;
+}
+
+/** What is written, from a reading of the tenant. */
+type Write = (observed: Observed, client: SettingsClient) => Promise<void>;
+
+async function run(options: CommandOptions): Promise<ExitCode> {
+  const { to, pulumiImport } = options;
+  refuseOptions(options);
+  const ownDomains = readOwnDomains(options);
+  const { observe } = await import("../../plan/observed.js");
+  // What can't be written is told before anything is asked of the service.
+  const writes = [
+    to === undefined ? undefined : await settingsFiles(to, ownDomains, options),
+    pulumiImport === undefined ? undefined : await importFile(pulumiImport, ownDomains, options),
+  ];
+  const client = connect();
+  const observed = await observe(client);
+  for (const write of writes) await write?.(observed, client);
+  return EXIT.clean;
+}
+
+function refuseOptions({ to, pulumiImport, wholeLists, includeAutomatic }: CommandOptions): void {
+  const refusal =
+    to === undefined && pulumiImport === undefined
+      ? "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
+      : wholeLists && pulumiImport === undefined
+        ? "--whole-lists says what --pulumi-import <file> writes; give that too."
+        : wholeLists && includeAutomatic && to === undefined
+          ? "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it."
+          : undefined;
+  if (refusal !== undefined) throw new EmailSecurityError("ERR_EXPORT_OPTION", refusal);
+}
+
+function readOwnDomains({ ownDomains }: CommandOptions): readonly string[] {
+  const own = parseOwnDomains(ownDomains ?? process.env["EMAIL_SECURITY_OWN_DOMAINS"] ?? "");
+  if (own.ok) return own.value;
+  const from = ownDomains === undefined ? "EMAIL_SECURITY_OWN_DOMAINS" : "--own-domains";
+  throw new EmailSecurityError("ERR_EXPORT_OPTION", `${from} ${own.reason}.`);
+}
+
+async function settingsFiles(
+  to: string,
+  ownDomains: readonly string[],
+  { includeAutomatic, force }: CommandOptions,
+): Promise<Write> {
+  const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../../gitops/export.js");
+  const { writeFolder } = await import("../../files/write-settings.js");
+  const assertNothingThere = (): string[] => {
+    const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
+    if (there.length === 0 || force) return there;
+    throw new EmailSecurityError(
+      "ERR_EXPORT_EXISTS",
+      `${quote(to, 300)} has ${there.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
+    );
+  };
+  assertNothingThere();
+  return async (observed, client) => {
+    const { host } = new URL(client.baseUrl);
+    const exported = exportSettings(observed, { host, ownDomains, includeAutomatic });
+    await confirmLoss(to, assertNothingThere(), exported.files);
+    using locks = await lockFiles([join(to, SETTINGS_FILE)]);
+    const there = assertNothingThere();
+    writeFolder(to, exported.files);
+    locks.release();
+
+    const { files, entries, vips, risky, automatic, left } = exported;
+    const stale = there.filter((name) => !files.has(name));
+    print(
+      `Wrote ${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
+    );
+    if (risky > 0) {
+      print(
+        `${count(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
+      );
+    }
+    tellAutomatic(automatic, "and named in vips.yaml");
+    print(
+      `Next: \`new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} })\` in a Pulumi program; its first \`pulumi up\` changes nothing.`,
+    );
+    tellLeft(left, "all in the files");
+    if (stale.length > 0) {
+      console.error(
+        `note: ${stale.join(", ")} of an earlier export ${stale.length === 1 ? "is" : "are"} included no more; remove ${stale.length === 1 ? "it" : "them"}`,
+      );
+    }
+  };
+}
+
+/** Lists what writing over files drops, and has a person confirm it. */
+async function confirmLoss(
+  to: string,
+  there: readonly string[],
+  files: ReadonlyMap<string, string>,
+): Promise<void> {
+  const { lostByExport } = await import("./lost-by-export.js");
+  const before = new Map(there.map((name) => [name, readFileSync(join(to, name), "utf8")]));
+  const lost = lostByExport(before, files);
+  if (lost.length === 0) return;
+  const list = lost.map((one) => `  ${printable(one)}`).join("\n");
+  const advice = `The export holds only what the tenant knows. Export to another folder and compare the two, or remove ${quote(to, 300)} yourself if nothing of it is needed.`;
+  console.error(`--force would drop from the files in ${quote(to, 300)}:\n${list}`);
+  const { isConfirmed } = await import("../change/ask-change.js");
+  if (process.stdin.isTTY && process.stdout.isTTY && (await isConfirmed("Write over these files?"))) return;
+  throw new EmailSecurityError(
+    "ERR_EXPORT_EXISTS",
+    `The files in ${quote(to, 300)} hold what people wrote there, listed above, and nothing was written. ${advice}`,
+  );
+}
+
+async function importFile(
+  file: string,
+  ownDomains: readonly string[],
+  { includeAutomatic, wholeLists, force }: CommandOptions,
+): Promise<Write> {
+  const made = await import("./export-import-file.js");
+  const { writeFolder } = await import("../../files/write-settings.js");
+  const assertNotThere = (): void => {
+    if (!existsSync(file) || force) return;
+    throw new EmailSecurityError(
+      "ERR_EXPORT_EXISTS",
+      `${quote(file, 300)} is there already, and nothing was written. Give another name, or --force to write over it.`,
+    );
+  };
+  assertNotThere();
+  return async (observed) => {
+    const automaticToo = includeAutomatic && !wholeLists;
+    const { text, resources, entries, vips, risky, automatic, left } = made.importFile(observed, {
+      ownDomains,
+      includeAutomatic: automaticToo,
+      wholeLists,
+    });
+    using locks = await lockFiles([file]);
+    assertNotThere();
+    writeFolder(dirname(file), new Map([[basename(file), text]]));
+    locks.release();
+
+    const what = `${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")}`;
+    print(
+      `Wrote the import of ${what} to ${printable(file)}, as ${count(resources, "resource", "resources")}.`,
+    );
+    if (risky > 0) {
+      print(
+        `${count(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
+      );
+    }
+    tellAutomatic(automatic, "and not imported");
+    tellLeft(left, "none of which the file names");
+    console.log(
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n`,
+    );
+    print(
+      "and put what that wrote into the program; the next `pulumi up` changes nothing. (Where your Pulumi writes no program, `pulumi stack export` has the arguments of each.)",
+    );
+  };
+}
+
+function print(text: string): void {
+  console.log(fitted(text));
+}
+
+function tellAutomatic(automatic: number, how: string): void {
+  if (automatic === 0) return;
+  print(
+    `${count(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${how}.`,
+  );
+}
+
+/** How many lines of what can't be declared are shown. */
+const SHOWN = 200;
+
+function tellLeft(left: readonly string[], rest: string): void {
+  for (const text of left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(text)}`));
+  if (left.length > SHOWN) console.error(`note: and ${left.length - SHOWN} more, ${rest}`);
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+}

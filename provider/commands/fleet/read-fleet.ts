@@ -1,0 +1,155 @@
+import type { Command } from "commander";
+import { memoryOf, openJournals } from "../../cli/fleet-journals";
+import { DATABASE_DEFAULT, journalToRead } from "../../cli/journal-place";
+import { todayOption, wholeNumber, withinOption } from "../../cli/plan-options";
+import { type Selecting, selectionOf, targetsOption, withSelection } from "../../cli/tenant-options";
+import type { FleetNotices } from "../../fleet/notices/fleet-notices";
+import type { FleetWatch } from "../../fleet/status/read-fleet-status";
+import type { StackStates } from "../../fleet/status/stack-states";
+import type { FleetStatus } from "../../fleet/status/status-schema";
+import type { Database } from "../../rollout/database/database";
+import type { WhoseRollouts } from "../../rollout/journal/rollout-record";
+import type { Notify } from "../../rollout/model/notify";
+import type { Target, Targets } from "../../rollout/model/target";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { harmless } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+/** How a fleet is read. */
+export interface FleetReading extends Selecting {
+  readonly database?: readonly string[];
+  readonly targets: string;
+  readonly within: number;
+  readonly maxConcurrent: number;
+  readonly today?: string;
+  readonly notify?: string;
+}
+
+/** What was read, and whether all who should be told of it were. */
+export interface FleetRead {
+  readonly status: FleetStatus;
+  readonly isTold: boolean;
+  /** All tenants of the targets file. */
+  readonly targets: readonly Target[];
+}
+
+/** Adds the options by which a fleet is read. */
+export function withReading(command: Command): Command {
+  return withSelection(command.addOption(targetsOption()))
+    .option(
+      "--database <place>",
+      `Use this rollout journal, for applied settings and shared rate limits; repeat it to read several, such as one per region (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+      (place: string, others: readonly string[] = []) => [...others, place],
+    )
+    .addOption(withinOption())
+    .addOption(todayOption())
+    .option("--max-concurrent <number>", "Read this many tenants at once", wholeNumber, 16)
+    .option(
+      "--notify <file>",
+      "Notify the receivers of new drift and expiries; the file keeps what was sent",
+    );
+}
+
+/** Whether some could not be read, which is told, or told of. */
+export function warnOfUnread({ status: { isComplete, tenants }, isTold }: FleetRead): boolean {
+  if (isComplete) return !isTold;
+  const some = tenants.filter(({ error }) => error !== undefined).length;
+  console.error(`warning: of ${tenants.length}, ${some} could not be read.`);
+  return true;
+}
+
+/**
+ * Reads all tenants that are meant, once each, and tells whoever is to be told.
+ *
+ * @param watch told of what is read and the status does not hold.
+ * @param journaled what else is read of the journal, while it is open.
+ * @throws {ConfigurationError} and all that reading the targets file throws: nothing was asked then.
+ */
+export async function readFleet(
+  options: FleetReading,
+  watch?: FleetWatch,
+  journaled?: Journaled,
+): Promise<FleetRead> {
+  const { readTargets } = await import("../../rollout/targets/read-targets.js");
+  const targets = readTargets(options.targets);
+  // Before anybody is asked: what can't be told is refused.
+  const notices = options.notify === undefined ? undefined : await noticesOf(targets.notify, options.notify);
+  const status = await readAll(targets, options, watch, journaled);
+  return { status, isTold: await tell(status, notices), targets: targets.targets };
+}
+
+type Journaled = (database: Database, whose: WhoseRollouts) => Promise<void>;
+
+async function readAll(
+  { targets, services, project }: Targets,
+  options: FleetReading,
+  watch: FleetWatch | undefined,
+  journaled: Journaled | undefined,
+): Promise<FleetStatus> {
+  const { selectTargets } = await import("../../rollout/targets/select-targets.js");
+  const { dueFrom } = await import("../../files/reviews.js");
+  const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
+  const { mergeReached } = await import("../../rollout/journal/merge-journals.js");
+  const { readFleetStatus } = await import("../../fleet/status/read-fleet-status.js");
+  const { targets: file, maxConcurrent: concurrency, within } = options;
+  const selected = selectTargets(targets, selectionOf(options));
+  const today = options.today ?? new Date().toISOString().slice(0, 10);
+  const until = dueFrom(today, `${within}d`);
+  const places = await Promise.all((options.database ?? [undefined]).map(journalToRead));
+  const log = (line: string): void => console.error(harmless(line));
+  // Open the journals before the permits, which would create one.
+  const journals = await openJournals(places, { file, project, targets }, log);
+  try {
+    for (const { database, whose } of journals) await journaled?.(database, whose);
+    // A limit is kept to by a journal, which is made where there is none.
+    const known = journals.length === 0 && services.size === 0 ? undefined : places[0];
+    const permits = await permitsForReading(known, services, log);
+    try {
+      const reach = { environment: process.env, permits: permits.of };
+      const about = {
+        file,
+        project,
+        reach,
+        reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
+        ...withoutUndefined({ states: await stackStates(file, project) }),
+        declaredStacks: new Set(targets.map(({ stack }) => stack)),
+        memory: memoryOf(journals, targets),
+        concurrency,
+        today,
+        until,
+        ...(watch && { watch }),
+      };
+      return await readFleetStatus(selected, about);
+    } finally {
+      await permits.close();
+    }
+  } finally {
+    for (const { database } of journals) await database.close();
+  }
+}
+
+async function noticesOf(notify: Notify | undefined, file: string): Promise<FleetNotices> {
+  const { FleetNotices } = await import("../../fleet/notices/fleet-notices.js");
+  return new FleetNotices(notify, process.env, file);
+}
+
+/** Whether all who should be told were; why not is told here. */
+async function tell(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
+  const { problem, notes = [] } = (await notices?.tell(status)) ?? {};
+  for (const note of notes) console.error(harmless(`note: ${note}`));
+  if (problem !== undefined) console.error(harmless(`warning: ${problem}`));
+  return problem === undefined;
+}
+
+/** Reads the states of stacks from their files, where the state backend has such. */
+async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
+  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
+  const { readStackState, stackNames } = await import("../../rollout/stack/state-file.js");
+  try {
+    const place = { backend: stateBackend(process.env, projectFolder(file)).url, project };
+    return { of: (stack) => readStackState(stack, place), names: () => stackNames(place) };
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return undefined;
+    throw error;
+  }
+}

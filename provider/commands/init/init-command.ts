@@ -1,0 +1,144 @@
+import { basename, join, relative, resolve } from "node:path";
+import { Command, Option } from "commander";
+import { connect, EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { withHelp } from "../../cli/verb-help";
+import { lockFiles } from "../../cli/write-options";
+import type { Exported } from "../../gitops/export";
+import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
+import { shellWord } from "../../settings/shell-word";
+import { harmless, printable } from "../../settings/text";
+import type { InitResult, Pipelines } from "./init";
+
+/**
+ * `email-security init FOLDER`: writes a repository in which a team keeps a tenant's settings, or a directory of a larger one, and says
+ * what comes next.
+ * It overwrites nothing: exit code 1, with the files that are in the way.
+ */
+export function initCommand(): Command {
+  return withHelp(
+    new Command("init")
+      .description("Create a repository for a tenant's settings: files, program, pipelines, README")
+      .argument("<folder>", "Directory of the repository; no file in it is overwritten")
+      .option("--name <name>", "Set the tenant's name (default: the directory's name)")
+      .addOption(
+        new Option("--ci <pipelines>", "Select the pipelines")
+          .choices(["github", "gitlab", "both", "none"])
+          .default("both"),
+      )
+      .option("--from-tenant", "Declare what the tenant holds now, so that the first plan is empty")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "a new repository, with pipelines for GitHub", line: "init acme --ci github" },
+        {
+          does: "in a directory of a larger git repository, with the pipelines at its top",
+          line: "init infra/mail --name acme",
+        },
+        { does: "of a tenant that exists: a first plan is empty", line: "init acme --from-tenant" },
+      ],
+      exits: {
+        0: "it is written",
+        1: "an error; nothing is written",
+      },
+    },
+  );
+}
+
+interface CommandOptions {
+  readonly name?: string;
+  readonly ci: Pipelines;
+  readonly fromTenant?: boolean;
+}
+
+async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
+  const { ci, fromTenant = false, name = basename(resolve(folder)) } = options;
+  const { initRepository } = await import("./init.js");
+  const exported = fromTenant ? await exportTenant() : undefined;
+  using locks = await lockFiles([join(folder, "README.md")]);
+  const written = await initRepository({ folder, name, ci, ...(exported && { exported: exported.files }) });
+  locks.release();
+  console.log(harmless(farewell(folder, name, written, fromTenant)));
+  if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
+    console.error(
+      "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.",
+    );
+  }
+  for (const text of exported?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
+  return EXIT.clean;
+}
+
+async function exportTenant(): Promise<Exported> {
+  const { exportSettings } = await import("../../gitops/export.js");
+  const { observe } = await import("../../plan/observed.js");
+  const { hostOf } = await import("../../gitops/plan-tenant.js");
+  const ownDomains = readOwnDomainNames(NO_STACK, process.env);
+  const client = connect();
+  try {
+    return exportSettings(await observe(client), { host: hostOf(client), ownDomains });
+  } finally {
+    await client.close();
+  }
+}
+
+function farewell(folder: string, name: string, written: InitResult, fromTenant: boolean): string {
+  const { top, directory, files, additions, isInRepository, ignoredBy } = written;
+  const file = `settings/${name}.yaml`;
+  const shown = relative(process.cwd(), top) || ".";
+  const own = files.filter((path) => directory === "" || path.startsWith(`${directory}/`));
+  const atTop = files.filter((path) => !own.includes(path));
+  const enter = resolve(folder) === process.cwd() ? [] : [`cd ${shellWord(folder)}`];
+  const begin = isInRepository ? [] : ["git init --initial-branch main"];
+  const changedAtTop = directory === "" ? [] : [...atTop, ...additions.map((one) => one.file)];
+  const added = [".", ...stagedAtTop(changedAtTop, name)];
+  const steps: readonly (readonly [command: string, why?: string])[] = [
+    [[...enter, ...begin, "npm install"].join(" && ")],
+    ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
+    ["npx email-security doctor", "checks what is needed, and says how `pulumi` comes on PATH"],
+    fromTenant
+      ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
+      : [`# write your own into ${file}`],
+    ["npx email-security lint", "checks all files below settings/"],
+    [`git add ${added.map(shellWord).join(" ")}`, "stages the files; then commit"],
+    ["pulumi login --local", "where the state goes: for a try, your home folder"],
+    ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
+    [`npx email-security plan ${file} --stack try`, "what it would do; only reads"],
+    [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
+  ];
+  return [
+    `Wrote ${own.length} files into ${folder}:`,
+    ...own.map((path) => `  ${directory === "" ? path : path.slice(directory.length + 1)}`),
+    ...(atTop.length === 0
+      ? []
+      : [
+          "",
+          `Wrote ${atTop.length} files at the top of the git repository (${shown}), where they are read:`,
+        ]),
+    ...atTop.map((path) => `  ${path}`),
+    ...additions.flatMap(({ file: kept, lines }) => [
+      "",
+      `${join(shown, kept)} is there already and was left as it is. Add to it:`,
+      ...lines.map((line) => `  ${line}`),
+    ]),
+    ...(ignoredBy === undefined
+      ? []
+      : [
+          "",
+          `The git repository ${relative(process.cwd(), ignoredBy) || "."} ignores this folder, so it becomes a repository of its own.`,
+        ]),
+    "",
+    "What comes next:",
+    ...steps.flatMap(([command, why]) => [...(why === undefined ? [] : [`  # ${why}`]), `  ${command}`]),
+    "",
+    "README.md says the same in more words, how the pipeline gets its key,",
+    "and how changes are proposed and read.",
+  ].join("\n");
+}
+
+/** What git adds at the top of a repository: the tenant's own files there, and nothing else. */
+function stagedAtTop(paths: readonly string[], name: string): string[] {
+  const isWorkflow = (path: string): boolean => path.startsWith(".github/workflows/");
+  return [
+    ...(paths.some(isWorkflow) ? [`:/.github/workflows/email-security-${name}-*`] : []),
+    ...paths.filter((path) => !isWorkflow(path)).map((path) => `:/${path}`),
+  ];
+}

@@ -1,0 +1,241 @@
+import { shellWord } from "../../settings/shell-word";
+
+/** Where a tenant's directory is in a larger repository. */
+export interface NestedPlace {
+  /** The directory as git names it: `infra/mail`. */
+  readonly directory: string;
+  /** The tenant's name. */
+  readonly name: string;
+}
+
+/** A directory that can be written into pipelines, filters and shell commands, with nothing that one of these expands. */
+export const NESTED_DIRECTORY = /^[\p{L}\p{N}\p{M} ._@=,~/-]+$/u;
+
+/** A template's file as a larger repository has it, by its path there. */
+export function nestFile(path: string, text: string, place: NestedPlace): [path: string, text: string] {
+  const { directory } = place;
+  const id = idOf(place);
+  const workflow = /^\.github\/workflows\/(.*)$/.exec(path)?.[1];
+  if (workflow !== undefined)
+    return [`.github/workflows/${id}-${workflow}`, nestWorkflow(text, workflow, place)];
+  switch (path) {
+    case ".github/actions/prepare/action.yml":
+      return [
+        `.github/actions/${id}-prepare/action.yml`,
+        text.replace(/^( +)shell: bash\n/gm, `$&$1working-directory: ${JSON.stringify(directory)}\n`),
+      ];
+    case ".gitlab-ci.yml":
+      return [`${directory}/${path}`, nestGitLab(text, place)];
+    case ".pre-commit-config.yaml":
+      return [path, nestHook(text, place)];
+    case "CODEOWNERS":
+      return [path, nestOwners(text, directory)];
+    case "README.md":
+      return [`${directory}/${path}`, nestReadme(text, place)];
+    default:
+      return [`${directory}/${path}`, text];
+  }
+}
+
+/** GitLab's file at the top of a repository that has none yet. */
+export function topPipeline(place: NestedPlace): string {
+  return `workflow:
+  rules:
+    - if: $CI_PIPELINE_SOURCE == "merge_request_event"
+    - if: $CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH
+
+stages:
+  - ${idOf(place)}
+
+include:
+  - local: ${includedPath(place)}
+`;
+}
+
+/** What a person adds to GitLab's file at the top where there is one already. */
+export function topPipelineAdditions(place: NestedPlace): string[] {
+  return [
+    "stages: # after your own; without this key these are build, test and deploy",
+    `  - ${idOf(place)}`,
+    "include:",
+    `  - local: ${includedPath(place)}`,
+  ];
+}
+
+function includedPath({ directory }: NestedPlace): string {
+  return JSON.stringify(`/${directory}/.gitlab-ci.yml`);
+}
+
+/** By which everything of a tenant is named that the whole repository shares: workflows, jobs, environments, labels. */
+function idOf({ name }: NestedPlace): string {
+  return `email-security-${name}`;
+}
+
+/** What both hosts' pipelines name for the whole repository: settings by their hash, a branch, an issue, a comment. */
+function nestShared(text: string, place: NestedPlace): string {
+  const { name } = place;
+  const title = `The tenant ${name} differs from`;
+  return (
+    text
+      .replaceAll("HEAD:settings", "HEAD:./settings")
+      // The branch, and neither the label nor the artifact: an issue is found by its title.
+      .replace(/(?<!label |label create |labels=|name: )email-security-drift/g, `${idOf(place)}-drift`)
+      .replaceAll("The tenant differs from", title)
+      .replace(
+        "--limit 1 --json number --jq '.[].number'",
+        `--limit 100 --json number,title --jq 'map(select(.title == "${title} main"))[0].number // empty'`,
+      )
+      .replace("labels=email-security-drift&state=opened", "$&&per_page=100")
+      .replace(
+        "[0]?.iid",
+        `.find((issue) => issue.title === "${title} " + process.env.CI_DEFAULT_BRANCH)?.iid`,
+      )
+      .replaceAll("<!-- email-security-plan -->", `<!-- email-security-plan ${name} -->`)
+  );
+}
+
+/** Gives the comment of a plan a mark of its own, so that no other tenant's comment is overwritten. */
+function markComment({ name }: NestedPlace): string {
+  return `sed -i '1s/ -->/ ${name} -->/' plan/comment.md`;
+}
+
+function nestWorkflow(text: string, file: string, place: NestedPlace): string {
+  const { directory, name } = place;
+  const id = idOf(place);
+  const shared = nestShared(text, place)
+    .replace(/^((?: {4})?name: .*)$/gm, `$1 (${name})`)
+    .replace(/^( +paths: )\["settings\/\*\*"\]$/gm, `$1[${JSON.stringify(`${directory}/settings/**`)}]`)
+    .replace(/^( +group: )/gm, `$1${id}-`)
+    .replace(/^( +environment: )/gm, `$1${id}-`)
+    .replaceAll("./.github/actions/prepare", `./.github/actions/${id}-prepare`)
+    .replace(/^( +)comment="/m, `$1${markComment(place)}\n$&`);
+  const jobs = shared.split(/^(?= {2}[\w-]+:\n {4}(?:#|name:))/m).map((job) => nestJob(job, directory));
+  const nested = jobs.join("");
+  return file === "pull-request.yml" ? withChangesJob(nested, place) : nested;
+}
+
+/** A job that runs the tenant's program does so in its directory; the others have no checkout, or work on all of it. */
+function nestJob(job: string, directory: string): string {
+  if (!job.includes("npx --no ")) return job;
+  const within = (path: string): string => JSON.stringify(`${directory}/${path}`);
+  return job
+    .replace(
+      /^ {4}runs-on: .*\n/m,
+      `$&    defaults:\n      run:\n        working-directory: ${JSON.stringify(directory)}\n`,
+    )
+    .replace(/^( +(?:path|sarif_file): )(\S+)$/gm, (_, key: string, path: string) => `${key}${within(path)}`)
+    .replace("hashFiles('lint.sarif')", `hashFiles('${directory}/lint.sarif')`);
+}
+
+/** Has a pull request checked only where it changes the tenant's directory or the workflows. */
+function withChangesJob(workflow: string, { directory, name }: NestedPlace): string {
+  const [checkout = ""] = /^ +- uses: actions\/checkout@.*\n/m.exec(workflow) ?? [];
+  return workflow.replace(
+    /^ {2}lint:\n( {4}name: .*\n)/m,
+    `  # No filter of paths: a required check of a workflow that doesn't run stays pending, and that of a skipped job has passed.
+  changes:
+    name: Changes (${name})
+    runs-on: ubuntu-24.04
+    timeout-minutes: 10
+    permissions:
+      contents: read
+    outputs:
+      own: \${{ steps.changes.outputs.own }}
+    steps:
+${checkout}        with:
+          persist-credentials: false
+          fetch-depth: 2
+
+      # What is checked out is the merge into main, whose first parent is main.
+      - name: Compare with main
+        id: changes
+        run: |
+          set -euo pipefail
+          git diff --quiet HEAD^1 HEAD -- ${shellWord(directory)} .github || echo "own=yes" >> "$GITHUB_OUTPUT"
+
+  lint:
+$1    needs: changes
+    if: \${{ needs.changes.outputs.own == 'yes' }}
+`,
+  );
+}
+
+/** A file that another one includes: nothing in it is about jobs that are not its own. */
+function nestGitLab(text: string, place: NestedPlace): string {
+  const { directory, name } = place;
+  const id = idOf(place);
+  const enter = `cd ${shellWord(directory)}`;
+  const within = (path: string): string => JSON.stringify(`${directory}/${path}`);
+  return nestShared(text, place)
+    .replace(/^(?:workflow|variables):\n(?: .*\n)+\n/gm, "")
+    .replace(/^stages: .*\n\n/m, "")
+    .replace(/^ {2}stage: .*\n/gm, "")
+    .replace(/^default:\n/m, `.${id}:\n  stage: ${id}\n  variables:\n    GIT_DEPTH: "0"\n`)
+    .replace(/^\.tenant:\n/m, `.${id}-tenant:\n  extends: .${id}\n`)
+    .replace(/^([a-z-]+):\n( {2}extends: .*\n)?/gm, (_, job: string, base: string | undefined) => {
+      const needs = { plan: "lint", drift: "expire" }[job];
+      return [
+        `${id}-${job}:\n`,
+        `  extends: .${id}${base === undefined ? "" : "-tenant"}\n`,
+        needs === undefined ? "" : `  needs: [${needs}]\n`,
+      ].join("");
+    })
+    .replace(/^( +needs: \[)([a-z-]+)\]$/gm, `$1${id}-$2]`)
+    .replace(/^ {2}before_script: \[\]$/gm, "  before_script:")
+    .replace(/^ {2}before_script:\n/gm, `$&    - ${enter}\n`)
+    .replace(
+      /^ +- if: \$CI_PIPELINE_SOURCE == "merge_request_event".*\n/gm,
+      `$&      changes: [${within("**/*")}]\n`,
+    )
+    .replaceAll("changes: [settings/**/*]", `changes: [${within("settings/**/*")}]`)
+    .replace(/^( +paths: )\[([a-z]+\/)\]$/gm, (_, key: string, path: string) => `${key}[${within(path)}]`)
+    .replace(/^( +(?:resource_group|environment): | {2}environment:\n {4}name: )/gm, `$1${id}-`)
+    .replace(/^( +)notes="/m, `$1${markComment(place)}\n$&`)
+    .replace(
+      /^# The same for GitLab.*\n/,
+      `# Of the tenant ${name}, included by the .gitlab-ci.yml at the top.\n$&`,
+    );
+}
+
+function nestHook(text: string, { directory, name }: NestedPlace): string {
+  const pattern = directory.replace(/[.]/g, "\\.");
+  return text
+    .replace(/^( +name: .*)$/m, `$1 (${name})`)
+    .replace(
+      /entry: (.*)$/m,
+      (_, command: string) => `entry: sh -c "cd ${shellWord(directory)} && ${command}"`,
+    )
+    .replace("files: ^settings/", () => `files: ^${pattern}/settings/`);
+}
+
+/** Those of a pipeline and of this file are at the top of the repository, and the others are the directory's. */
+function nestOwners(text: string, directory: string): string {
+  const prefix = `/${directory.replaceAll(" ", "\\ ")}`;
+  return text
+    .replace(/^\/(?!\.github\/|\.gitlab-ci\.yml|CODEOWNERS)/gm, () => `${prefix}/`)
+    .replace(
+      /^\/\.gitlab-ci\.yml( .*)$/m,
+      (line, owners: string) => `${line}\n${prefix}/.gitlab-ci.yml${owners}`,
+    );
+}
+
+function nestReadme(text: string, place: NestedPlace): string {
+  const { directory, name } = place;
+  const id = idOf(place);
+  return text
+    .replaceAll("HEAD:settings", "HEAD:./settings")
+    .replace(/\*(Lint|Plan|Approvals|Apply|Merge|Drift|Expire|Review)\*/g, `*$1 (${name})*`)
+    .replace(/\*(lint|plan|approvals|apply|approve|expire|drift|propose|review)\*/g, `*${id}-$1*`)
+    .replaceAll(".github/actions/prepare/", `.github/actions/${id}-prepare/`)
+    .replaceAll(":environment:", `:environment:${id}-`)
+    .replace(/^### Git[\s\S]*?(?=^## )/m, (hosts) =>
+      hosts.replace(/`(plan|production|production-approval)`/g, `\`${id}-$1\``),
+    )
+    .replace(
+      /^# .*\n\n/,
+      (title) =>
+        `${title}This is the directory \`${directory}\` of a larger repository. Run the commands below in it. GitHub, GitLab and pre-commit read their files
+at the top of the repository: \`.github/\`, \`.gitlab-ci.yml\`, \`CODEOWNERS\` and \`.pre-commit-config.yaml\` are there. An editor reads
+\`.vscode/\` when you open this directory.\n\n`,
+    );
+}

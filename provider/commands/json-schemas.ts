@@ -1,0 +1,46 @@
+import { z } from "zod";
+import { settingsJsonSchema } from "../files/settings-schema";
+import { statusSchema } from "../fleet/status/status-schema";
+import { driftSchema } from "../gitops/drift-schema";
+import { findSchema } from "../gitops/find/find-schema";
+import { whySchema } from "../gitops/why-schema";
+import { planSchema } from "../plan/plan-schema";
+import { differenceSchema, historySchema, shownSchema } from "../rollout/model/history-schema";
+import { reportSchema } from "../rollout/model/rollout-report";
+import { NOTICE } from "../rollout/notify/notice";
+import { tenantsJsonSchema } from "../rollout/targets/targets-schema";
+import { reviewSchema } from "./review/review-schema";
+
+/** What commands write as JSON, by name. */
+const OUTPUTS = {
+  plan: planSchema,
+  why: whySchema,
+  find: findSchema,
+  review: reviewSchema,
+  drift: driftSchema,
+  notice: NOTICE,
+  rollout: reportSchema,
+  "rollout-history": historySchema,
+  "rollout-show": shownSchema,
+  "rollout-diff": differenceSchema,
+  "fleet-status": statusSchema,
+};
+
+/**
+ * Returns the JSON Schemas (draft 2020-12) that the package has in `dist/schemas`, by file name. Editors and pipelines read them:
+ * `pulumi-email-security/schemas/settings.json` is `settings.schema.json`.
+ */
+export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  const outputs = Object.entries(OUTPUTS).map(([name, schema]) => [
+    `${name}.schema.json`,
+    {
+      $id: `urn:pulumi-email-security:${name}:${schema.unwrap().shape.format.value}`,
+      ...z.toJSONSchema(schema),
+    },
+  ]);
+  return {
+    "settings.schema.json": settingsJsonSchema(),
+    "tenants.schema.json": tenantsJsonSchema(),
+    ...Object.fromEntries(outputs),
+  };
+}

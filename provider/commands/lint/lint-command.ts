@@ -1,0 +1,205 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { styleText } from "node:util";
+import { Command, Option } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { fitted } from "../../cli/fitted";
+import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { type TextTarget, writeOutputs } from "../../cli/output/write-outputs";
+import { packageVersion } from "../../cli/package-version";
+import { todayOption } from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import { ConfigurationError } from "../../client/errors";
+import { type Finding, type FindingLevel, inOrder } from "../../files/finding";
+import type { FilesLintResult } from "../../files/lint-files";
+import { printable, printableJson } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { ApprovalsOptions, CheckedApprovals } from "./check-approvals";
+
+/**
+ * `email-security lint`: finds what is wrong or risky in settings files, or breaks the team's policy. Needs neither key
+ * nor network. Exit codes: 0 nothing worse than a warning, 2 errors, 3 what `--fail-on` names, 1 nothing could be linted.
+ */
+export function lintCommand(): Command {
+  return withHelp(
+    withOutputs(new Command("lint"), FORMATS)
+      .description("Find mistakes, risks and policy violations in settings files, without the service")
+      .argument(
+        "[files...]",
+        "Settings files, directories of them, or a tenants.yaml with the files of its tenants (default: the directory settings, or settings.yaml)",
+      )
+      .addOption(
+        new Option("--fail-on <level>", "Exit with 3 when there are findings of this level").choices([
+          "warning",
+          "note",
+        ]),
+      )
+      .option(
+        "--approvals <file>",
+        "Check a change against its approvals, as GitHub (reviews) or GitLab (approvals) returned them",
+      )
+      .option("--no-approvals", "Leave the check of `requireApproval` to the pipeline")
+      .option(
+        "--base <revision>",
+        "Set the revision that the change merges into, as origin/main, for --approvals",
+      )
+      .option("--author <login>", "Set the author of the change, who can't approve it, for --approvals")
+      .addOption(todayOption())
+      .action(verb(lint)),
+    {
+      examples: [
+        {
+          does: "all files of a folder, for code scanning; refused where there is a warning",
+          line: "lint settings --output lint.sarif --fail-on warning",
+        },
+        {
+          does: "in a pipeline, once a change is reviewed",
+          line: "lint --approvals reviews.json --base origin/main --author dana-reyes",
+        },
+        {
+          does: "as if it were that day: what has expired by then",
+          line: "lint settings/acme.yaml --today 2026-12-31",
+        },
+      ],
+      exits: {
+        0: "nothing is worse than a warning",
+        1: "there is nothing to lint, or who approved can't be told",
+        2: "there are errors",
+        3: "there is what --fail-on names",
+      },
+    },
+  );
+}
+
+const FORMATS = ["text", "json", "sarif"] as const;
+
+interface LintOptions extends OutputOptions<(typeof FORMATS)[number]> {
+  readonly failOn?: "warning" | "note";
+  readonly today?: string;
+  /** False where it is left to the pipeline. */
+  readonly approvals?: string | false;
+  readonly base?: string;
+  readonly author?: string;
+}
+
+async function lint(
+  named: readonly string[],
+  { format, output, failOn, today, ...asked }: LintOptions,
+): Promise<ExitCode> {
+  const outputs = readOutputs(withoutUndefined({ format, output }), FORMATS);
+  const approvals = approvalsOptions(asked, today);
+  // Loaded here, so that no other verb pays for it.
+  const { lintAll } = await import("../../rollout/targets/lint-all.js");
+  const { sarifLog } = await import("../../files/sarif.js");
+  const linted = await lintAll(named, today === undefined ? {} : { today });
+  const held = await heldTo(approvals, linted);
+  const findings =
+    held.findings.length === 0 ? linted.findings : inOrder([...linted.findings, ...held.findings]);
+  const { files, tops } = linted;
+  const { approvals: counts } = held;
+  await writeOutputs(outputs, {
+    text: async (target) => await lintText({ ...linted, findings }, held.told, target),
+    json: () => json({ format: 1, findings, files, tops, counts: counted(findings), approvals: counts }),
+    sarif: () => json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() })),
+  });
+  const has = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
+  if (has("error")) return EXIT.changes;
+  const refused = (failOn !== undefined && has("warning")) || (failOn === "note" && has("note"));
+  return refused ? EXIT.refused : EXIT.clean;
+}
+
+/** What is asked of approvals; undefined where nobody told of them, false where they are left to the pipeline. */
+function approvalsOptions(
+  { approvals: file, base, author }: Pick<LintOptions, "approvals" | "base" | "author">,
+  today: string | undefined,
+): ApprovalsOptions | false | undefined {
+  if (typeof file === "string" && base !== undefined && author !== undefined && author.trim() !== "") {
+    return { file, base, author, ...(today === undefined ? {} : { today }) };
+  }
+  if (typeof file === "string" || base !== undefined || author !== undefined) {
+    throw new ConfigurationError(
+      "--approvals, --base and --author go together: who approved, what the change is to be merged into, and who proposes it (whose own approval is none).",
+    );
+  }
+  return file === false ? false : undefined;
+}
+
+/** What is found of approvals, what is told of them in the end, and how many of each kind there were. */
+async function heldTo(
+  options: ApprovalsOptions | false | undefined,
+  linted: Pick<FilesLintResult, "tenants" | "included">,
+): Promise<{
+  readonly findings: readonly Finding[];
+  readonly told: string;
+  readonly approvals?: Omit<CheckedApprovals, "findings">;
+}> {
+  if (options === undefined || options === false) {
+    const { uncheckedApprovals } = await import("../../files/approval-demands.js");
+    const unchecked = uncheckedApprovals(linted.tenants);
+    if (options === undefined) return { findings: unchecked, told: "" };
+    return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
+  }
+  const { checkApprovals } = await import("./check-approvals.js");
+  const { findings, ...approvals } = await checkApprovals(linted, options);
+  const { checked, unchanged, notAsked } = approvals;
+  const left = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
+  return {
+    findings,
+    told: ` Approvals: ${checked} checked${left}, ${unchanged} unchanged.`,
+    approvals,
+  };
+}
+
+/**
+ * A finding a line, `file:line:column level: message (code)`, then the counts. Only a terminal gets broken lines: editors and problem
+ * matchers read whole ones.
+ */
+async function lintText(
+  { findings, files, isPartial }: FilesLintResult,
+  more: string,
+  target: TextTarget,
+): Promise<string> {
+  const { placeText } = await import("../../files/finding.js");
+  const styled = (style: Style, text: string): string =>
+    target.color ? styleText(style, text, { validateStream: false }) : text;
+  const lines = findings.map(({ place, level, message, code }) => {
+    const at = place === undefined ? "" : `${styled("bold", placeText(place))} `;
+    return `${at}${styled(STYLES[level], `${level}:`)} ${printable(message.replace(/\s*\n\s*/g, " "))} ${styled("dim", `(${code})`)}`;
+  });
+  const { error, warning, note } = counted(findings);
+  const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
+  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
+  const text = `${[...lines, summary].join("\n")}\n`;
+  return target.isTTY ? fitted(text, target) : text;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+const STYLES = { error: "red", warning: "yellow", note: "cyan" } as const satisfies Record<
+  FindingLevel,
+  Style
+>;
+
+function counted(findings: readonly Finding[]): Record<FindingLevel, number> {
+  const counts = { error: 0, warning: 0, note: 0 };
+  for (const { level } of findings) counts[level] += 1;
+  return counts;
+}
+
+function count(number: number, noun: string): string {
+  if (number === 0) return "";
+  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
+}
+
+function json(value: unknown): string {
+  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
+}
+
+/** The top of the repository that the working folder is in, or the working folder. */
+function repositoryRoot(): string {
+  const start = process.cwd();
+  for (let folder = start; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return start;
+  }
+}

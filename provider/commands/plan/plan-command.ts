@@ -1,0 +1,89 @@
+import { Command } from "commander";
+import { EXIT, type ExitCode, programName, verb } from "../../cli/command-line";
+import { type OutputOptions, readOutputs, withOutputs } from "../../cli/output/outputs";
+import { writeOutputs } from "../../cli/output/write-outputs";
+import {
+  type FailOn,
+  failOnGuard,
+  failOnOption,
+  type PlannedOptions,
+  planFor,
+  withPlanOptions,
+  withRefusal,
+} from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import type { Plan } from "../../plan/plan";
+import { harmless } from "../../settings/text";
+import type { PlanFormat } from "./plan-output";
+
+const FORMATS: readonly PlanFormat[] = ["text", "markdown", "html", "json"];
+
+interface Options extends PlannedOptions, OutputOptions<PlanFormat> {
+  readonly all?: boolean;
+  readonly failOn?: FailOn;
+}
+
+/**
+ * `email-security plan`: what a run would change at the tenant, with what its own mail says. Reads only. Exit codes: 0
+ * nothing to do, 2 changes, 1 error, 3 refused by a guard or by `--fail-on`.
+ */
+export function planCommand(): Command {
+  const command = new Command("plan")
+    .description("Show what would change at the tenant, the risks, and what the tenant's mail says")
+    .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)");
+  return withHelp(
+    withOutputs(withPlanOptions(command), FORMATS)
+      .option("--all", "Show every change in text, even where there are hundreds")
+      .addOption(failOnOption())
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "against what the stack declared before", line: "plan settings/acme.yaml --stack acme" },
+        {
+          does: "for a pull request: a comment, and the plan to hold `apply` to",
+          line: "plan --stack acme --output plan.md --output plan.json --fail-on risk",
+        },
+        { does: "of any Pulumi program, by its preview", line: "plan --from-preview" },
+      ],
+      exits: {
+        0: "there is nothing to do",
+        1: "an error",
+        2: "there are changes",
+        3: "refused by a guard, or by --fail-on",
+      },
+    },
+  );
+}
+
+async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  const outputs = readOutputs(options, FORMATS);
+  const plan = await planFor(file, options);
+  const { planRenderers } = await import("./plan-output.js");
+  await writeOutputs(outputs, planRenderers(plan, options));
+  const json = outputs.find(({ format, to }) => format === "json" && typeof to === "object");
+  if (typeof json?.to === "object")
+    showApplyCommand(withRefusal(plan, options.failOn), json.to.file, file, options);
+  const refusal = failOnGuard(plan, options.failOn);
+  if (refusal !== undefined) console.error(`error: ${refusal.message}`);
+  if (plan.guards.length > 0 || refusal !== undefined) return EXIT.refused;
+  return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
+}
+
+/** Shows how exactly this plan is applied. On stderr: standard output is the plan's. */
+function showApplyCommand(
+  { changes, guards, digest }: Plan,
+  plan: string,
+  file: string | undefined,
+  { stack, fromPreview }: Options,
+): void {
+  if (stack === undefined || changes.length === 0 || guards.length > 0) return;
+  const what = file ?? (fromPreview === undefined ? "" : "--from-preview");
+  const command = [
+    `${programName()} apply`,
+    what,
+    `--stack ${stack} --plan ${plan} --plan-digest ${digest} --yes`,
+  ]
+    .filter(Boolean)
+    .join(" ");
+  console.error(harmless(`To apply just this, once it was reviewed: ${command}`));
+}

@@ -1,0 +1,35 @@
+import { lookOf, type Renderers, targetOf } from "../../cli/output/write-outputs";
+import { type FailOn, withRefusal } from "../../cli/plan-options";
+import type { Plan } from "../../plan/plan";
+import { planHtml } from "../../plan/render/html";
+import { planJson } from "../../plan/render/json";
+import { planMarkdown } from "../../plan/render/markdown";
+import { planText } from "../../plan/render/text";
+
+export type PlanFormat = "text" | "markdown" | "html" | "json";
+
+/** How much of a plan is shown. */
+interface ShownPlan {
+  readonly all?: boolean;
+  readonly failOn?: FailOn;
+}
+
+/** Renders a plan; its JSON has every change, and no refusal by `--fail-on`. */
+export function planRenderers(plan: Plan, { all = false, failOn }: ShownPlan): Renderers<PlanFormat> {
+  const shown = withRefusal(plan, failOn);
+  return {
+    text: (target) =>
+      planText(shown, {
+        ...lookOf(target),
+        ...(all ? { limit: Number.POSITIVE_INFINITY } : {}),
+      }),
+    markdown: () => planMarkdown(shown),
+    html: () => planHtml(shown),
+    json: () => planJson(plan),
+  };
+}
+
+/** Prints a plan as text. */
+export async function printPlan(plan: Plan): Promise<void> {
+  process.stdout.write(await planRenderers(plan, {}).text(targetOf("stdout")));
+}

@@ -1,0 +1,39 @@
+import { hanging } from "../../render/columns";
+import { excerpt, harmless } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
+import { REVIEW_TITLES } from "./review-kinds";
+import type { ReviewReport } from "./review-schema";
+import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
+
+/**
+ * A review for a terminal: the worst first. Nothing from outside does anything in it.
+ *
+ * @param columns of the terminal.
+ */
+export function reviewText(report: ReviewReport, columns = 80): string {
+  const lines: string[] = [];
+  const say = (indent: number, text: string): void => {
+    lines.push(...hanging(indent, text, columns));
+  };
+  say(0, summaryOf(report));
+  for (const item of report.items) {
+    const { value, reasons } = item;
+    const unicode = unicodeOf(value);
+    lines.push("");
+    say(
+      0,
+      `${whatOf(item)} ${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}${aboutOf(item)}`,
+    );
+    for (const { kind, evidence } of reasons) say(2, `${REVIEW_TITLES[kind]}. ${evidence}`);
+  }
+  if (report.items.length > 0) {
+    lines.push("");
+    say(0, DECIDE);
+  }
+  for (const [lead, all] of [[UNREAD, report.unread] as const, ["Not known:", report.notAsked] as const]) {
+    if (all.length === 0) continue;
+    lines.push("", lead);
+    for (const told of all) say(2, told);
+  }
+  return harmless(`${lines.join("\n")}\n`);
+}

@@ -1,0 +1,196 @@
+import { existsSync } from "node:fs";
+import { Command, Option } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { writeOutputs } from "../../cli/output/write-outputs";
+import { failOnOption, todayOption } from "../../cli/plan-options";
+import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "../../cli/tenant-options";
+import { withHelp } from "../../cli/verb-help";
+import { ConfigurationError } from "../../client";
+import { counted } from "../../render/words";
+import type { Task } from "../../rollout/model/task";
+import type { MailOf } from "../../rollout/planning/ask-mail";
+import type { Selection } from "../../rollout/targets/select-targets";
+import { harmless } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { withRollouts } from "./open-rollouts";
+import { decide, tellsMail } from "./rollout-decision";
+import { historyCommands } from "./rollout-history";
+import { untilInterrupted } from "./rollout-interrupt";
+import { pruneCommand } from "./rollout-prune";
+import { resumeCommand } from "./rollout-resume";
+import { rollbackCommand } from "./rollout-rollback";
+import {
+  type Consent,
+  EXITS,
+  type GivenRunOptions,
+  type RunOptions,
+  unprinted,
+  withReadOutputs,
+  withRunOptions,
+} from "./rollout-run-options";
+import { skipCommand, unskipCommand } from "./rollout-skip";
+import { statusCommand } from "./rollout-status";
+import { abandonCommand, stopCommand } from "./rollout-stop";
+
+interface RolloutOptions extends GivenRunOptions, Consent, Selecting {
+  readonly today?: string;
+  readonly evidence?: (typeof EVIDENCE)[number];
+  readonly alwaysRunEngine?: boolean;
+  readonly onlyExpired?: boolean;
+  readonly revertDrift?: boolean;
+}
+
+/** Whose mail is asked for a plan that is shown. */
+const EVIDENCE = ["sample", "all", "none"] as const;
+
+/**
+ * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
+ * something to do and no `--yes`, or it waits for a person; 3 refused by a guard, or not what was reviewed; 1 error, or a
+ * tenant failed.
+ */
+export function rolloutCommand(): Command {
+  const command = new Command("rollout")
+    // What stands after a verb is the verb's: it has options of the same names.
+    .enablePositionalOptions()
+    .description("Plan a change for all tenants, and apply it in waves that stop by themselves")
+    .argument("[file]", "The targets file", TARGETS_FILE)
+    .option("--yes", "Apply the plan; without it, only show it")
+    .option("--plan-digest <digest>", "Apply only the plan with this reviewed digest")
+    .addOption(failOnOption())
+    .addOption(todayOption())
+    .addOption(
+      new Option(
+        "--evidence <whose>",
+        "Show mail evidence in the Markdown and HTML of a plan: of 5 tenants (sample, the default), of each that changes, of none",
+      ).choices(EVIDENCE),
+    )
+    .option("--always-run-engine", "Run the engine for every tenant, even without changes")
+    .option(
+      "--only-expired",
+      "Remove expired entries and nothing else; other changes stay pending. In an unattended job, add --yes",
+    )
+    .option(
+      "--revert-drift",
+      "Revert console changes and nothing else, in tenants with `onDrift: revert` and no change waiting in their files. In an unattended job, add --yes",
+    )
+    .action(verb(rollout));
+  withRunOptions(withSelection(command));
+  const subcommands = [
+    resumeCommand(),
+    statusCommand(),
+    rollbackCommand(),
+    stopCommand(),
+    abandonCommand(),
+    ...historyCommands(),
+    pruneCommand(),
+    skipCommand(),
+    unskipCommand(),
+  ];
+  for (const one of subcommands) command.addCommand(one);
+  return withHelp(command, {
+    examples: [
+      {
+        does: "show the plan for all tenants, and write it for a pull request; nothing is changed",
+        line: "rollout tenants.yaml --output comment.md --output plan.html",
+      },
+      { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
+      { does: "go on past a gate, or after an interruption", line: "rollout resume" },
+    ],
+    exits: EXITS,
+  });
+}
+
+async function rollout(file: string, given: RolloutOptions, command: Command): Promise<ExitCode> {
+  refuseUnknownCommand(file, command);
+  const options = withReadOutputs(given);
+  const task = taskOf(options);
+  const selection = task === "revert-drift" ? await selectionToRevert(file, options) : selectionOf(options);
+  if (selection === undefined) return EXIT.clean;
+  return await withRollouts(options, async (rollouts) => {
+    const { maxConcurrent, today, alwaysRunEngine } = options;
+    const mail = mailFor(options);
+    const { findingText } = await import("../../files/finding.js");
+    const { PlanningProgress } = await import("./rollout-output.js");
+    const progress = new PlanningProgress();
+    const planned = await untilInterrupted(options, async (stopping) => {
+      try {
+        return await rollouts.plan({
+          file,
+          stopping,
+          onProgress: (count, of) => progress.planned(count, of),
+          onMail: (count, of) => progress.asked(count, of),
+          ...selection,
+          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task }),
+        });
+      } finally {
+        progress.end();
+      }
+    });
+    for (const finding of planned.findings) console.error(harmless(findingText(finding)));
+    return await decide(rollouts, planned, options);
+  });
+}
+
+/** Whose mail is asked: where a plan is shown in full, and not begun. */
+function mailFor({ evidence, yes, outputs }: RolloutOptions & RunOptions): MailOf | undefined {
+  const isShown = yes !== true && outputs.some(tellsMail);
+  if (evidence !== undefined && evidence !== "none" && !isShown) {
+    throw new ConfigurationError(
+      "--evidence is told in the Markdown or HTML of a plan: add --output plan.md or --output plan.html, and leave out --yes.",
+    );
+  }
+  return evidence === "none" || !isShown ? undefined : (evidence ?? "sample");
+}
+
+/** What the rollout is for; undefined where it brings what the files say. */
+function taskOf({
+  onlyExpired,
+  revertDrift,
+  alwaysRunEngine,
+  evidence = "none",
+}: RolloutOptions): Task | undefined {
+  if (onlyExpired === true && revertDrift === true) {
+    throw new ConfigurationError(
+      "--only-expired and --revert-drift are two rollouts: run the one, and then the other. Nothing was changed.",
+    );
+  }
+  const task = onlyExpired === true ? "only-expired" : revertDrift === true ? "revert-drift" : undefined;
+  if (task !== undefined && alwaysRunEngine === true) {
+    throw new ConfigurationError(
+      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --revert-drift. Nothing was changed.",
+    );
+  }
+  if (task !== undefined && evidence !== "none") {
+    throw new ConfigurationError(
+      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --revert-drift: leave it out. Nothing was changed.",
+    );
+  }
+  return task;
+}
+
+/** The tenants whose settings let a rollout revert drift; undefined where there is none, which is told. */
+async function selectionToRevert(
+  file: string,
+  options: RolloutOptions & RunOptions,
+): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
+  const { mendedTenants } = await import("../../rollout/planning/mended-tenants.js");
+  const { names, unread, of } = mendedTenants(file, selectionOf(options));
+  const many = names.length - unread;
+  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: revert\` in the settings files`;
+  const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
+  const rest = names.length === 0 ? ": nothing is reverted." : "; the others are left as they are.";
+  console.error(`${says}${unknown}${rest}`);
+  if (names.length > 0) return { ...selectionOf(options), among: names };
+  // What an earlier run left there would be taken for what this one did.
+  const { emptyReport } = await import("../../rollout/report/empty-report.js");
+  const { reportRenderers } = await import("./rollout-output.js");
+  const { PLAN_MARK } = await import("../../plan/render/markdown.js");
+  await writeOutputs(unprinted(options), reportRenderers(emptyReport(file, "revert-drift", says), PLAN_MARK));
+  return undefined;
+}
+
+/** A word that is no path and no file is a command that doesn't exist. */
+function refuseUnknownCommand(file: string, command: Command): void {
+  if (/[./\\]/.test(file) || existsSync(file)) return;
+  command.error(`error: unknown command '${file}'`);
+}

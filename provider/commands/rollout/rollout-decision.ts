@@ -1,0 +1,152 @@
+import { EXIT, type ExitCode } from "../../cli/command-line";
+import type { Output } from "../../cli/output/outputs";
+import { targetOf, writeOutputs } from "../../cli/output/write-outputs";
+import type { FailOn } from "../../cli/plan-options";
+import { FAIL_ON_GUARD } from "../../plan/plan";
+import { counted } from "../../render/words";
+import type { RolloutReport, TenantReport } from "../../rollout/model/rollout-report";
+import type { PlannedRollout } from "../../rollout/planning/plan-rollout";
+import type { Rollouts } from "../../rollout/rollouts";
+import { overTolerance } from "../../rollout/targets/tolerance";
+import { harmless } from "../../settings/text";
+import type { RolloutFormat } from "./open-rollouts";
+import { run } from "./rollout-run";
+import { type Consent, isPrintedText, type RunOptions, unprinted } from "./rollout-run-options";
+
+/** Whether the plan's rendering in this format has what the mail says. */
+export function tellsMail({ format }: Output<RolloutFormat>): boolean {
+  return format === "markdown" || format === "html";
+}
+
+/** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
+export async function decide(
+  rollouts: Rollouts,
+  planned: PlannedRollout,
+  options: RunOptions & Consent,
+): Promise<ExitCode> {
+  const { id, digest } = planned;
+  const { plannedRenderers } = await import("./rollout-output.js");
+  const { withMail } = await import("../../rollout/plan-report/told-whole.js");
+  const report = withMail(await rollouts.report(id), planned.mail);
+  const renderersOf = (shown: PlannedRollout) =>
+    plannedRenderers(report, shown, async () => await rollouts.wholePlan(planned), rollouts.commands);
+  // What an error refers to is seen, whatever standard output is for.
+  const stream = options.outputs.some(isPrintedText) ? "stdout" : "stderr";
+  process[stream].write(await renderersOf(planned).text(targetOf(stream)));
+  const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
+  if (code !== undefined) {
+    const other = code === EXIT.changes ? await rollouts.inTheWay(id) : undefined;
+    const refused = { ...planned, guards: [...planned.guards, ...failOnGuards(report, options.failOn)] };
+    await writeOutputs(unprinted(options), renderersOf(refused), mailNote(options, planned.mail));
+    await rollouts.forget(id);
+    if (code === EXIT.changes) {
+      console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
+      if (other !== undefined) console.error(harmless(`But another rollout comes first. ${other}`));
+    }
+    return code;
+  }
+  try {
+    return await run(rollouts, id, false, options);
+  } catch (error) {
+    // One that could not be begun is none. Where the journal fails too, the first failure is the one to tell.
+    await rollouts.forgetUnbegun(id).catch(() => {});
+    throw error;
+  }
+}
+
+/** Says how many tenants' mail the files tell of. */
+function mailNote({ outputs }: RunOptions, mail: PlannedRollout["mail"]): string {
+  if (mail === undefined || mail.said.size === 0 || !outputs.some(tellsMail)) return "";
+  return `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
+}
+
+function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
+  if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
+  const names = waves.map(({ name }) => name).join(", ");
+  console.error(
+    harmless(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`),
+  );
+  return EXIT.error;
+}
+
+/** Why a planned rollout is not begun, as an exit code; undefined when it is. */
+function verdictOn(
+  { waves, tenants, counts }: RolloutReport,
+  { guards, digest, tolerated, again = [] }: PlannedRollout,
+  { yes, planDigest, failOn }: Consent,
+): ExitCode | undefined {
+  if (guards.length > 0) {
+    console.error("error: refused by a guard, see above. Nothing was changed.");
+    return EXIT.refused;
+  }
+  const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
+  const over = overTolerance(failures, tolerated).map((name) => {
+    const wave = waves.find((one) => one.name === name);
+    const [failed, of] =
+      wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
+    return `${failed} of ${of} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
+  });
+  const mend = "Mend them, or leave them out with --except.";
+  if (over.length > 0) {
+    console.error(
+      harmless(
+        `error: too many tenants can't be planned: ${over.join("; ")}. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
+      ),
+    );
+    return EXIT.error;
+  }
+  const alarming = alarmingTenants(tenants, failOn).length;
+  if (alarming > 0) {
+    console.error(
+      `error: the changes of ${counted(alarming, "tenant")} are refused by --fail-on ${failOn}. Nothing was changed. ${FIX_RISKS}`,
+    );
+    return EXIT.refused;
+  }
+  if (planDigest !== undefined && planDigest.trim() !== digest) {
+    const isOld = /^r1-/.test(planDigest.trim());
+    const old = isOld
+      ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
+      : "";
+    console.error(
+      `error: ${old}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+    );
+    return EXIT.refused;
+  }
+  const [taken] = again;
+  if (taken !== undefined && yes === true && planDigest === undefined) {
+    console.error(
+      harmless(
+        `error: ${again.map(({ by }) => by).join(" and ")} rolled back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLED_BACK]`,
+      ),
+    );
+    return EXIT.refused;
+  }
+  if (yes === true) return undefined;
+  if (counts.pending > 0) return EXIT.changes;
+  if (counts.failed === 0) return EXIT.clean;
+  console.error(
+    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
+  );
+  return EXIT.error;
+}
+
+const FIX_RISKS = "Fix what is reported; where it is meant, say why in the entry's `acceptRisk`.";
+
+function alarmingTenants(
+  tenants: readonly TenantReport[],
+  failOn: FailOn | undefined,
+): readonly TenantReport[] {
+  if (failOn === undefined) return [];
+  return tenants.filter(
+    ({ alarms: { danger, warning } }) => danger > 0 || (failOn === "warning" && warning > 0),
+  );
+}
+
+/** What `--fail-on` refuses, for the files that a person reads. */
+function failOnGuards({ tenants }: RolloutReport, failOn: FailOn | undefined): PlannedRollout["guards"] {
+  const message = `Changes of this tenant are refused by --fail-on ${failOn}. ${FIX_RISKS}`;
+  return alarmingTenants(tenants, failOn).map(({ name }) => ({
+    tenant: name,
+    guard: { code: FAIL_ON_GUARD, message },
+  }));
+}

@@ -1,0 +1,32 @@
+import { EXIT } from "../../cli/command-line";
+import { writeOutputs } from "../../cli/output/write-outputs";
+import { PlanningEndedError } from "../../rollout/model/errors";
+import { type RunOptions, unprinted } from "./rollout-run-options";
+
+/**
+ * Ctrl-C ends the planning, which has written nothing; once more ends the process. One that ends by itself before all tenants
+ * are planned has its reports too.
+ */
+export async function untilInterrupted<T>(
+  options: RunOptions,
+  work: (stopping: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const stopping = new AbortController();
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) process.exit(EXIT.error);
+    stopping.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  try {
+    return await work(stopping.signal);
+  } catch (error) {
+    if (error instanceof PlanningEndedError) {
+      const { reportRenderers } = await import("./rollout-output.js");
+      const { PLAN_MARK } = await import("../../plan/render/markdown.js");
+      await writeOutputs(unprinted(options), reportRenderers(error.report, PLAN_MARK));
+    }
+    throw error;
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
+  }
+}

@@ -1,0 +1,157 @@
+import { isColoured } from "../../cli/command-line";
+import { lookOf, type Renderers } from "../../cli/output/write-outputs";
+import type { RolloutTally } from "../../rollout/journal/across-rollouts";
+import type { RolloutRecord } from "../../rollout/journal/rollout-record";
+import { NO_COUNTS } from "../../rollout/journal/rollout-view";
+import type { RolloutCommands } from "../../rollout/model/commands";
+import type { RolloutEvent } from "../../rollout/model/rollout-event";
+import type { RolloutReport } from "../../rollout/model/rollout-report";
+import { reportJson } from "../../rollout/model/rollout-report";
+import { TASK_WORDS } from "../../rollout/model/task";
+import { overviewText } from "../../rollout/plan-report/overview-text";
+import type { WholePlan } from "../../rollout/plan-report/whole-plan";
+import type { PlannedRollout } from "../../rollout/planning/plan-rollout";
+import { eventJson } from "../../rollout/progress/event-json";
+import { LiveProgress } from "../../rollout/progress/live-progress";
+import { PlainProgress } from "../../rollout/progress/plain-progress";
+import type { ProgressView } from "../../rollout/progress/progress-view";
+import { reportHtml } from "../../rollout/report/report-html";
+import { reportMarkdown } from "../../rollout/report/report-markdown";
+import { reportText } from "../../rollout/report/report-text";
+import { harmless, printable } from "../../settings/text";
+import type { RolloutFormat } from "./open-rollouts";
+
+/** Tells how far the planning is: on a terminal in a line that is written over, else now and then. */
+export class PlanningProgress {
+  readonly #isTerminal = process.stderr.isTTY === true;
+  #told = 0;
+
+  planned(planned: number, of: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rPlanning: ${planned} of ${of} tenants …`);
+    else if (planned - this.#told >= EVERY) {
+      this.#told = planned;
+      console.error(`Planned ${planned} of ${of} tenants.`);
+    }
+  }
+
+  /** Of how many the mail was asked; elsewhere than on a terminal as seldom. */
+  asked(asked: number, of: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${asked} of ${of} tenants …`);
+    else if (asked % EVERY === 0) console.error(`Asked the mail of ${asked} of ${of} tenants.`);
+  }
+
+  end(): void {
+    if (this.#isTerminal) process.stderr.write("\r\u001b[K");
+  }
+}
+
+const EVERY = 50;
+
+/** A rollout in the list of all. */
+export interface ListedRollout {
+  readonly record: RolloutRecord;
+  readonly tally: RolloutTally | undefined;
+  readonly isHeld: boolean;
+}
+
+/** All rollouts, a line each. */
+export function printedList(all: readonly ListedRollout[]): string {
+  if (all.length === 0) return "There are no rollouts.\n";
+  const states = all.map(({ record: { state }, isHeld }) =>
+    state === "running" && !isHeld ? "interrupted" : state,
+  );
+  const width = Math.max(...states.map((state) => state.length));
+  const lines = all.map(({ record: { id, spec, reason }, tally }, index) => {
+    const task = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
+    const back = spec.rollsBack === undefined ? "" : `, rolls back ${spec.rollsBack}`;
+    const what = `${spec.source}${task}${back}`;
+    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${talliedText(tally)} of ${what}${reason === undefined ? "" : `: ${reason}`}`;
+  });
+  return `${lines.map(printable).join("\n")}\n`;
+}
+
+/** `7 tenants, 1 failed, 1 skipped, 2 left`. */
+function talliedText(tally: RolloutTally | undefined): string {
+  const { done, unchanged, failed, skipped, pending, released, running } = tally?.counts ?? NO_COUNTS;
+  const left = pending + released + running;
+  const all = done + unchanged + failed + skipped + left;
+  return [
+    `${all} ${all === 1 ? "tenant" : "tenants"}`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+    ...(left > 0 ? [`${left} left`] : []),
+  ].join(", ");
+}
+
+/**
+ * Renders a rollout's report.
+ *
+ * @param mark the first line of the Markdown, in the place of its own.
+ */
+export function reportRenderers(report: RolloutReport, mark?: string): Renderers<RolloutFormat> {
+  return {
+    text: (target) => reportText(report, lookOf(target)),
+    markdown: () => reportMarkdown(report, mark === undefined ? {} : { mark }),
+    html: () => reportHtml(report),
+    json: () => reportJson(report),
+  };
+}
+
+/**
+ * Renders a plan that is not begun: the overview, a pull request's comment, and a page with all of it.
+ *
+ * @param whole the plans of all tenants as one; computed only for a format that shows them.
+ */
+export function plannedRenderers(
+  report: RolloutReport,
+  planned: PlannedRollout,
+  whole: () => Promise<WholePlan>,
+  commands: RolloutCommands,
+): Renderers<RolloutFormat> {
+  let shown: Promise<{ report: RolloutReport; planned: PlannedRollout; whole: WholePlan }> | undefined;
+  const showWhole = () => {
+    shown ??= whole().then((all) => ({ report, planned, whole: all }));
+    return shown;
+  };
+  return {
+    text: (target) => overviewText(report, planned, commands, lookOf(target)),
+    markdown: async () => {
+      const { wholePlanMarkdown } = await import("../../rollout/plan-report/plan-markdown.js");
+      return wholePlanMarkdown(await showWhole());
+    },
+    html: async () => {
+      const { wholePlanHtml } = await import("../../rollout/plan-report/plan-html.js");
+      return wholePlanHtml(await showWhole());
+    },
+    json: () => reportJson(report),
+  };
+}
+
+/** Progress of a running rollout: a screen on a terminal, otherwise lines, or a line of JSON per event. */
+export class RolloutScreen {
+  readonly #view: ProgressView | undefined;
+  /** @param capacity how many tenants whoever does the work has hands for, as far as that is known. */
+  constructor(report: RolloutReport, { events = false }: { readonly events?: boolean }, capacity: number) {
+    if (events) return;
+    this.#view =
+      process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]
+        ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr), capacity })
+        : new PlainProgress(report, (line) => process.stderr.write(line));
+  }
+
+  happened(event: RolloutEvent): void {
+    if (this.#view === undefined) process.stdout.write(eventJson(event));
+    else this.#view.happened(event);
+  }
+
+  /** Says something beside what happens. */
+  say(line: string): void {
+    if (this.#view === undefined) console.error(harmless(line));
+    else this.#view.say(line);
+  }
+
+  /** Takes the screen away. */
+  close(): void {
+    this.#view?.end();
+  }
+}

@@ -1,0 +1,69 @@
+import { Command } from "commander";
+import { type ExitCode, verb } from "../../cli/command-line";
+import { withHelp } from "../../cli/verb-help";
+import { harmless } from "../../settings/text";
+import { findRollout, withKnownRollouts } from "./open-rollouts";
+import { run } from "./rollout-run";
+import { EXITS, type GivenRunOptions, withReadOutputs, withRunOptions } from "./rollout-run-options";
+import { tellSkipped } from "./rollout-skip";
+
+const EXITS_OF_RESUMING = {
+  ...EXITS,
+  2: "something is left to do: another gate, an interruption",
+  3: "refused by a guard: a tenant is not as it was when it was planned",
+} as const;
+
+/** `rollout resume`: goes on with a rollout. */
+export function resumeCommand(): Command {
+  return withHelp(
+    withRunOptions(new Command("resume"))
+      .description(
+        "Resume a rollout past the gate where it waits, or after an interruption, a stop or failed tenants",
+      )
+      .argument("[id]", "The rollout, or the beginning of its id (default: the newest that can be resumed)")
+      .action(verb(resume)),
+    {
+      examples: [
+        { does: "the newest that can be resumed", line: "rollout resume" },
+        {
+          does: "and wait again after the wave early",
+          line: "rollout resume 20261121-0800-7f3a91 --until early",
+        },
+      ],
+      exits: EXITS_OF_RESUMING,
+    },
+  );
+}
+
+async function resume(id: string | undefined, given: GivenRunOptions): Promise<ExitCode> {
+  const options = withReadOutputs(given);
+  return await withKnownRollouts(options, async (rollouts) => {
+    const { isOpen } = await import("../../rollout/journal/which-rollout.js");
+    const record = await findRollout(rollouts, id, "resume");
+    const [newest] = await rollouts.journal.records();
+    const isOlder = id === undefined && newest !== undefined && newest.id !== record.id;
+    const from = record.state === "waiting" ? ` It passes where it waits: ${record.reason ?? ""}` : "";
+    console.error(
+      harmless(
+        `Resuming ${rollouts.fullName(record)}${isOlder ? ", which is not the newest" : ""}.${from.trimEnd()}`,
+      ),
+    );
+    const changed = await rollouts.changedFiles(record);
+    if (changed.length > 0) {
+      const shown = changed.slice(0, 5).join(", ");
+      const anew = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
+      console.error(
+        harmless(
+          `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
+            isOpen(record)
+              ? `abandon it (\`${rollouts.commands.abandon(record.id)}\`), and begin a new one (${anew})`
+              : `begin a new one: ${anew}`
+          }.`,
+        ),
+      );
+    }
+    await tellSkipped(rollouts, record, "Goes on without");
+    // A gate that is reached after this was read is not approved: nobody has seen it.
+    return await run(rollouts, record.id, record.state !== "waiting", options);
+  });
+}

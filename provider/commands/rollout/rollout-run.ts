@@ -1,0 +1,67 @@
+import { EXIT, type ExitCode } from "../../cli/command-line";
+import { writeOutputs } from "../../cli/output/write-outputs";
+import type { RolloutReport } from "../../rollout/model/rollout-report";
+import type { Rollouts } from "../../rollout/rollouts";
+import { harmless } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { RunOptions } from "./rollout-run-options";
+
+export async function run(
+  rollouts: Rollouts,
+  id: string,
+  retry: boolean,
+  options: RunOptions,
+): Promise<ExitCode> {
+  const { until, anyTime, maxConcurrent, lockWait } = options;
+  const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
+  const { RolloutScreen, reportRenderers } = await import("./rollout-output.js");
+  const stopping = new AbortController();
+  const aborted = new AbortController();
+  let screen: InstanceType<typeof RolloutScreen> | undefined;
+  const say = (line: string): void =>
+    screen === undefined ? console.error(harmless(line)) : screen.say(line);
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) {
+      say(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
+      aborted.abort();
+    } else {
+      say("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
+      stopping.abort();
+    }
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  try {
+    const report = await rollouts.run(id, {
+      retry,
+      log: (line) => {
+        if (screen === undefined) console.error(harmless(line));
+        else screen.say(line);
+      },
+      onBegun: async (begun) => {
+        screen = new RolloutScreen(begun, options, rollouts.capacity(maxConcurrent));
+        if (rollouts.isForWorkers) {
+          screen.say(
+            "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
+          );
+        }
+      },
+      onEvent: (event) => screen?.happened(event),
+      stopping: stopping.signal,
+      aborted: aborted.signal,
+      ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
+    });
+    screen?.close();
+    // Events tell what the report would.
+    const outputs = options.outputs.filter(({ to }) => to !== "stderr");
+    await writeOutputs(outputs, reportRenderers(report));
+    return codeOf(report);
+  } finally {
+    screen?.close();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
+  }
+}
+
+export function codeOf({ state, counts }: RolloutReport): ExitCode {
+  if (state === "waiting" || state === "running") return EXIT.changes;
+  return state === "done" && counts.failed === 0 ? EXIT.clean : EXIT.error;
+}

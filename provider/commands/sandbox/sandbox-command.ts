@@ -1,0 +1,136 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { withHelp } from "../../cli/verb-help";
+import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../../sandbox";
+import { harmless, printable } from "../../settings/text";
+
+/**
+ * `email-security sandbox`: runs the service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. An option or a data file
+ * that can't be used is told on stderr, with exit code 1.
+ */
+export function sandboxCommand(): Command {
+  return withHelp(
+    new Command("sandbox")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description("Run a local email-security service with fictional tenants, on 127.0.0.1 only")
+      .option("--port <number>", "Listen on this port (default: any free one)", portNumber)
+      .option(
+        "--data <file>",
+        "Keep the data in this SQLite file between runs (default: memory); its mail is created once, so an old file has none of the last days",
+      )
+      .option("--scenario <name>", 'Fill a new sandbox with "acme" or "empty" (default: "acme")')
+      .option(
+        "--threats <number>",
+        "Set the number of threats in half a year of mail (default: the scenario's)",
+        wholeNumber,
+      )
+      .option(
+        "--rate-limit <rate>",
+        'Limit the requests of a tenant, such as "10/s" or "90/m" (default: no limit)',
+        rate,
+      )
+      .addOption(
+        new Option("--retry-after <form>", "Set the form of Retry-After in a 429")
+          .choices(retryAfterForms)
+          .default("seconds"),
+      )
+      .action(run),
+    {
+      examples: [
+        { does: "with made-up tenants, till Ctrl-C", line: "sandbox" },
+        {
+          does: "empty lists that are kept between runs",
+          line: "sandbox --scenario empty --data sandbox.db --port 8080",
+        },
+        { does: "to see how a program bears a limit", line: "sandbox --rate-limit 10/s --retry-after date" },
+      ],
+      exits: {
+        0: "it was asked to end",
+        1: "an option or a data file can't be used",
+      },
+    },
+  );
+}
+
+interface CommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenario" | "threats"> {
+  rateLimit?: Pick<RateLimit, "perSecond" | "burst">;
+  retryAfter: RetryAfter;
+}
+
+const retryAfterForms: readonly RetryAfter[] = ["seconds", "date", "none"];
+
+async function run({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
+  silenceSqliteWarning();
+  // Loaded here, so that no other verb pays for a server and a database.
+  const { SandboxError, startSandbox } = await import("../../sandbox/index.js");
+  let sandbox: Sandbox;
+  try {
+    sandbox = await startSandbox({
+      ...options,
+      ...(rateLimit && { rateLimit: { ...rateLimit, retryAfter } }),
+    });
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    console.error(`error: ${printable(error.message)}`);
+    process.exitCode = 1;
+    return;
+  }
+  const stopped = stopSignal();
+  console.log(greeting(sandbox, options.data));
+  await stopped;
+  await sandbox.close();
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError("Give a whole number from 0 to 65535.");
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a whole number.");
+}
+
+/** `90/m`: as many at once, and one and a half a second. */
+function rate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
+  const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
+  if (unit === undefined)
+    throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
+  const burst = Number(number);
+  return { perSecond: unit === "s" ? burst : burst / 60, burst };
+}
+
+function greeting({ url, tenants }: Sandbox, data: string | undefined): string {
+  const width = (texts: string[]) => Math.max(...texts.map((text) => text.length));
+  const nameWidth = width(tenants.map(({ name }) => name));
+  const keyWidth = width(tenants.map(({ apiKeys }) => apiKeys.ci));
+  const keys = tenants.map(
+    ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
+  );
+  return [
+    `The sandbox listens on ${url} and keeps its data in ${printable(data ?? "memory")}.`,
+    "",
+    "Its tenants, each with a pipeline's key and a colleague's:",
+    ...keys,
+    "",
+    "Point a program at it:",
+    `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=${tenants[0]?.apiKeys.ci}`,
+    "",
+    "Ctrl-C stops it.",
+  ].join("\n");
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+/** Node calls its SQLite module experimental; whoever runs this command can do nothing about that. */
+function silenceSqliteWarning(): void {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: []) => {
+    const isSqlite = String(warning).includes("SQLite is an experimental feature");
+    if (!isSqlite) emitWarning.call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
+}

@@ -1,0 +1,106 @@
+import type { DeclaredEntry } from "../../files/settings";
+import { instantOf } from "../../plan/seen-mail";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { excerpt, printable } from "../../settings/text";
+import { type Context, DAY_MS } from "./suggest-context";
+import { mailTold, sentences } from "./suggest-words";
+import type { Suggestion } from "./suggestion";
+import { expiryOf, isDate, removalOf } from "./suggestion-edits";
+
+export function isFoundMalicious(context: Context, entry: DeclaredEntry): boolean {
+  const { verdicts = [], reportVerdicts = [] } = context.evidenceOf(entry) ?? {};
+  return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
+}
+
+/** Allows whose senders were found malicious, whenever they end; what somebody has accepted is theirs to decide anew. */
+export function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
+  return allows.map((entry) => {
+    const { value, place, verdictScope, acceptRisk, expires } = entry;
+    const isForAll = verdictScope === DEFAULT_VERDICT_SCOPE;
+    const isUsed = context.evidenceOf(entry)?.verdicts.some(({ name }) => name === "allowed") ?? false;
+    const mayGo = isForAll && !isUsed && acceptRisk === undefined && !context.isProtected(entry);
+    const name = printable(value);
+    return {
+      kind: "malicious-allow",
+      value,
+      what: mayGo ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
+      evidence: sentences(
+        isDate(expires) ? `It ends on ${expires}.` : "",
+        mailTold(context, context.evidenceOf(entry)),
+        acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
+        isForAll ? "" : `It lets in ${printable(verdictScope)} alone.`,
+        isUsed ? "It is in use: a narrower one may do." : "",
+        context.isProtected(entry) ? "It is protected." : "",
+        context.includedNote(place),
+      ),
+      place,
+      edits: mayGo ? removalOf(entry) : [],
+    };
+  });
+}
+
+export function expiringAllows(
+  context: Context,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
+  return allows
+    .filter(({ expires }) => isDate(expires) && expires <= context.dayIn(expiringDays))
+    .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
+    .map((entry) => {
+      const evidence = context.evidenceOf(entry);
+      const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;
+      const until = context.goesOnUntil;
+      const name = printable(entry.value);
+      const about = { kind: "expiring-allow", value: entry.value, place: entry.place } as const;
+      const told = sentences(
+        `It ends on ${entry.expires}.`,
+        mailTold(context, evidence),
+        context.includedNote(entry.place),
+      );
+      if (!isUsed || until <= (entry.expires ?? "")) {
+        return {
+          ...about,
+          what: `Decide whether the allow of ${name} goes on`,
+          evidence: sentences(told, "Without a change it ends."),
+          edits: [],
+        };
+      }
+      const what = `Let the allow of ${name} go on until ${until}`;
+      return { ...about, what, evidence: told, edits: [expiryOf(entry, until)] };
+    });
+}
+
+export function unusedAllows(
+  context: Context,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
+  const { days, complete, until } = context.base.summary;
+  // Of a part of the window it can't be said.
+  if (!complete) return [];
+  const windowStart = (instantOf(until) ?? 0) - days * DAY_MS;
+  const end = context.goesOnUntil;
+  return allows
+    .filter((entry) => {
+      const { entryType, expires, list, key } = entry;
+      if (entryType === "ip" || context.isProtected(entry)) return false;
+      if (isDate(expires) && (expires <= end || expires <= context.dayIn(expiringDays))) return false;
+      const row = context.observed.entries.get(key)?.find((one) => one.list === list);
+      const since = instantOf(row?.created_at);
+      if (since === undefined || since > windowStart) return false;
+      const evidence = context.evidenceOf(entry);
+      return evidence?.threats === 0 && evidence.reports === 0;
+    })
+    .map((entry) => ({
+      kind: "unused-allow",
+      value: entry.value,
+      what: `Let the allow of ${printable(entry.value)} end on ${end}, unless somebody needs it`,
+      evidence: sentences(
+        `No mail that the service detected came from it ${context.window}, and nobody reported any; whether other mail did is not told.`,
+        context.includedNote(entry.place),
+      ),
+      place: entry.place,
+      edits: [expiryOf(entry, end)],
+    }));
+}

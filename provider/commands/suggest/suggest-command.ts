@@ -1,0 +1,138 @@
+import { Command, Option } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { fitted } from "../../cli/fitted";
+import { writeOutputFile } from "../../cli/output/write-outputs";
+import { defaultFile, wholeNumber } from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import { lockFiles, waiting } from "../../cli/write-options";
+import { repositoryOf } from "../../files/repository";
+import type { EvidenceSummary } from "../../plan/plan";
+import { harmless, printable } from "../../settings/text";
+import { SUGGESTION_KINDS, type Suggestion, type SuggestionKind } from "./suggestion";
+
+/**
+ * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
+ * Exit code 0 when there is nothing or all was written, 2 when there are suggestions, 1 for an error.
+ */
+export function suggestCommand(): Command {
+  return withHelp(
+    new Command("suggest")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description(
+        "Suggest VIPs, denies and removals from the tenant's mail, with a patch of the settings files",
+      )
+      .argument("[file]", "Settings file (default: settings.yaml, or the only one in settings)")
+      .option("--days <number>", "Read this many days of the tenant's mail", wholeNumber, 30)
+      .option("--max-pages <number>", "Read at most this many pages of threats (default: 100)", wholeNumber)
+      .addOption(new Option("--only <kind...>", "Select these kinds").choices(SUGGESTION_KINDS))
+      .option("--limit <number>", "Show at most this many suggestions of a kind", wholeNumber, 100)
+      .option("--write", "Write the suggestions into the files")
+      .option("--patch <file>", "Write the patch for `git apply` to a file, or - for stdout and nothing else")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "look, and see the patch", line: "suggest settings/acme.yaml" },
+        {
+          does: "only people to make VIPs, and denies, of the last week",
+          line: "suggest --only vip deny --days 7",
+        },
+        { does: "write them into the files", line: "suggest --write" },
+      ],
+      exits: {
+        0: "there is nothing to suggest, or all was written",
+        1: "an error",
+        2: "there are suggestions",
+      },
+    },
+  );
+}
+
+const TITLES: Readonly<Record<SuggestionKind, string>> = {
+  vip: "Targeted people who are no VIPs",
+  deny: "Phishing that is not denied",
+  "malicious-allow": "Allows of senders that were found malicious",
+  "expiring-allow": "Allows that end soon",
+  "unused-allow": "Allows that nothing detected came under",
+  shadowed: "Entries that another one makes needless",
+};
+
+interface SuggestCommandOptions {
+  readonly days: number;
+  readonly maxPages?: number;
+  readonly only?: readonly SuggestionKind[];
+  readonly limit: number;
+  readonly write?: true;
+  readonly patch?: string;
+}
+
+async function run(given: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
+  const file = given ?? (await defaultFile());
+  const { changeFiles, patchOf } = await import("../../files/change-files.js");
+  const { readerFrom } = await import("../../files/read-source.js");
+  const found = await suggestFor(file, options);
+  using locks = found.locks;
+  const { suggestions: all, summary, settings } = found;
+  // More than a person looks through in one pull request.
+  const suggestions = SUGGESTION_KINDS.flatMap((kind) =>
+    all.filter((one) => one.kind === kind).slice(0, options.limit),
+  );
+  const edits = suggestions.flatMap((one) => one.edits);
+  const changed = changeFiles(settings, edits, readerFrom(file));
+  const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
+  if (options.patch === "-") process.stdout.write(patch);
+  else {
+    if (options.patch !== undefined) writeOutputFile(options.patch, patch);
+    console.log(fitted(report(suggestions, all, summary)));
+    // What the files hold goes to a terminal here; `--patch` has it as it is.
+    if (patch !== "" && options.write === undefined && options.patch === undefined) {
+      console.log(`\n${harmless(patch).trimEnd()}`);
+    }
+  }
+  if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
+  const { writeChange } = await import("../../gitops/write-change.js");
+  const { files: written } = await writeChange(changed, NO_MESSAGE, {}, locks);
+  for (const name of written) console.error(`Wrote ${printable(name)}.`);
+  return suggestions.length === all.length ? EXIT.clean : EXIT.changes;
+}
+
+/** It is never committed. */
+const NO_MESSAGE = { title: "", body: "", branch: "" };
+
+async function suggestFor(file: string, options: SuggestCommandOptions) {
+  const { readSettings } = await import("../../files/read-settings.js");
+  const { suggest } = await import("./suggest.js");
+  const { askTenant } = await import("../../cli/asked-tenant.js");
+  let settings = readSettings(file);
+  const { observed, base } = await askTenant(options);
+  const locks = options.write === undefined ? undefined : await lockFiles(settings.files);
+  // The service may have taken its time to answer.
+  if (locks !== undefined) settings = readSettings(file);
+  await locks?.add(settings.files, waiting);
+  const suggestions = suggest(settings, observed, base).filter(
+    ({ kind }) => options.only?.includes(kind) ?? true,
+  );
+  return { suggestions, summary: base.summary, settings, locks };
+}
+
+function report(
+  suggestions: readonly Suggestion[],
+  all: readonly Suggestion[],
+  summary: EvidenceSummary,
+): string {
+  const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
+  const sections = SUGGESTION_KINDS.flatMap((kind) => {
+    const some = suggestions.filter((one) => one.kind === kind);
+    if (some.length === 0) return [];
+    const inAll = all.filter((one) => one.kind === kind).length;
+    const count = inAll === some.length ? `${inAll}` : `the first ${some.length} of ${inAll}`;
+    return [["", `${TITLES[kind]} (${count})`, ...some.flatMap(lines)].join("\n")];
+  });
+  const nothing = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
+  return [looked, ...summary.missing.map(printable), ...sections, ...nothing].join("\n");
+}
+
+function lines({ what, evidence, place, edits }: Suggestion): string[] {
+  const at = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
+  const byHand = edits.length === 0 ? " No file is changed for it." : "";
+  return [`  - ${what}${at}`, `    ${evidence}${byHand}`];
+}

@@ -1,0 +1,55 @@
+import type { Count, Evidence } from "../../plan/plan";
+import { fateOf, type SeenThreat } from "../../plan/seen-mail";
+import { Tally } from "../../plan/tally";
+import { counted } from "../../render/words";
+import { printable } from "../../settings/text";
+import type { Context } from "./suggest-context";
+
+/** The mail that was looked at, and when it came: "in the last 30 days". */
+export type MailContext = Pick<Context, "base" | "window">;
+
+/** What was detected and reported, in sentences. */
+export function mailTold(context: MailContext, evidence: Evidence | undefined): string {
+  const { reports = 0, reportVerdicts = [] } = evidence ?? {};
+  const reported = `Users reported mail from it ${counted(reports, "time")}${listed(reportVerdicts)}.`;
+  return sentences(detectedTold(context, evidence), reports === 0 ? "" : reported);
+}
+
+/** What the service detected, in a sentence. */
+export function detectedTold({ base, window }: MailContext, evidence: Evidence | undefined): string {
+  if (evidence === undefined || base.threats === undefined) {
+    return "What the service detected could not be read.";
+  }
+  if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
+  const { threats, verdicts, actions } = evidence;
+  if (threats === 0) {
+    return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
+  }
+  const stayed = actions
+    .filter(({ name }) => fateOf({ action: name }) === "delivered")
+    .reduce((sum, { count }) => sum + count, 0);
+  return `The service detected something in ${counted(threats, "message")} from it ${window}${listed(verdicts)}; ${stayed === 0 ? "none" : stayed} of them stayed in a mailbox.`;
+}
+
+/** ": 9 malicious, 5 unknown" of threats. */
+export function verdictsOf(threats: readonly SeenThreat[]): string {
+  const tally = new Tally();
+  for (const { verdict } of threats) tally.add(verdict);
+  return listed(tally.counts());
+}
+
+/** ": 9 malicious, 5 unknown" */
+function listed(counts: readonly Count[]): string {
+  if (counts.length === 0) return "";
+  return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
+}
+
+/** "was" of one, "were" of several. */
+export function were(count: number): string {
+  return count === 1 ? "was" : "were";
+}
+
+/** Those that there are, with a space between. */
+export function sentences(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== "").join(" ");
+}

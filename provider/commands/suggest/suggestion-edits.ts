@@ -1,0 +1,16 @@
+import type { FileEdit } from "../../files/change-files";
+import type { DeclaredEntry } from "../../files/settings";
+
+/** Takes an entry out of all files that declare it: else one that is included would come up again. */
+export function removalOf({ list, value, verdictScope: scope, place, overrides }: DeclaredEntry): FileEdit[] {
+  const files = new Set([place, ...overrides].map(({ file }) => file));
+  return [...files].map((file) => ({ file, edit: { do: "remove", section: list, value, scope } }));
+}
+
+export function expiryOf({ list, value, verdictScope: scope, place }: DeclaredEntry, to: string): FileEdit {
+  return { file: place.file, edit: { do: "set", section: list, value, scope, key: "expires", to } };
+}
+
+export function isDate(expires: string | undefined): expires is string {
+  return expires !== undefined && expires !== "never";
+}

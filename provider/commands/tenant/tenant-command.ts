@@ -1,0 +1,220 @@
+import { Command } from "commander";
+import { askNamed } from "../../cli/asked-tenant";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import {
+  type JournalOptions,
+  journalToRead,
+  withExistingJournal,
+  withJournal,
+} from "../../cli/journal-place";
+import { several, targetsOption } from "../../cli/tenant-options";
+import { withHelp } from "../../cli/verb-help";
+import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
+import { ConfigurationError } from "../../client";
+import { counted } from "../../render/words";
+import type { RememberedTenants } from "../../rollout/targets/same-tenant";
+import type { KeptStack } from "../../rollout/tenants/add-tenant";
+import type { PlacedTenant } from "../../rollout/tenants/place-tenant";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { harmless, printable } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { factsOf, term } from "../change/change-options";
+import { tellNextRollout } from "./next-rollout";
+import { tenantRemoveCommand } from "./tenant-remove-command";
+import { tenantRenameCommand } from "./tenant-rename-command";
+
+/** `email-security tenant`: tenants that come to tenants.yaml, and go. */
+export function tenantCommand(): Command {
+  return withHelp(
+    new Command("tenant")
+      .description("Add, remove or rename a tenant of tenants.yaml")
+      .addCommand(addCommand())
+      .addCommand(tenantRemoveCommand())
+      .addCommand(tenantRenameCommand()),
+    {
+      examples: [
+        {
+          does: "take in a tenant, with what it holds as its settings file",
+          line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
+        },
+        { does: "take it out again; at the service all stays as it is", line: "tenant remove acme" },
+        { does: "rename it; it keeps its stack", line: "tenant rename t001 acme" },
+      ],
+      exits: {},
+    },
+  );
+}
+
+interface AddOptions extends WriteOptions, JournalOptions {
+  readonly baseUrl?: string;
+  readonly keyEnv?: string;
+  readonly settings?: string;
+  readonly label?: readonly string[];
+  readonly wave?: string;
+  /** False: none is wanted. */
+  readonly baseline?: string | false;
+  readonly ownDomains?: string;
+  readonly beside?: readonly string[];
+  readonly targets: string;
+}
+
+/**
+ * `email-security tenant add`: a tenant that exists, with what it holds, into the files. Exit codes: 0 a first rollout writes nothing, 2 it
+ * would bring what of the baseline is missing, or a request is left to open, 1 an error.
+ */
+function addCommand(): Command {
+  const command = new Command("add")
+    .description(
+      "Add an existing tenant to tenants.yaml, and export it into a settings file; the tenant stays unchanged",
+    )
+    .argument("<name>", "Name of the tenant and of its stack")
+    .option("--base-url <url>", "Set the service's address (default: that under defaults)")
+    .option("--key-env <variable>", "Set the variable that holds the API key (default: that under defaults)")
+    .option(
+      "--settings <file>",
+      "Write this settings file (default: as under defaults, else settings/NAME.yaml)",
+    )
+    .option("--baseline <file>", "Include this file (default: the file that the other tenants include)")
+    .option("--no-baseline", "Include no file")
+    .option(
+      "--own-domains <domains>",
+      "Set the tenant's own domains, with commas (default: those that its VIPs share)",
+    )
+    .option("--label <label=value>", "Set a label; repeat for several", several)
+    .option("--wave <name>", "Put it into this wave, by setting the wave's labels")
+    .option("--ticket <text>", "Name the ticket of all that the file declares")
+    .option("--owner <name>", "Name who answers for all that the file declares")
+    .option("--approved-by <name>", "Name who else reviewed all that the file declares")
+    .option("--for <term>", "Set the expiry of all that the file declares: 90d, 2026-12-31 or never", term)
+    .option(
+      "--beside <name>",
+      "Confirm that a similar tenant is a different one; repeat for several",
+      several,
+    )
+    .addOption(targetsOption());
+  withWriteOptions(withJournal(command, "Use this rollout journal, for shared rate limits"));
+  return withHelp(command.action(verb(add)), {
+    examples: [
+      {
+        does: "see what would be written, and what a first rollout would do",
+        line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY --dry-run",
+      },
+      {
+        does: "where tenants.yaml has defaults, into the wave of the first ones, for review",
+        line: "tenant add acme --wave canary --pr",
+      },
+    ],
+    exits: {
+      0: "it is written, and a first rollout writes nothing at the service",
+      1: "an error; no file was written",
+      2: "a first rollout would bring what of the baseline the tenant lacks, or would be stopped, and it is said by what; or with --pr, a request is left to open",
+    },
+  });
+}
+
+async function add(name: string, options: AddOptions): Promise<ExitCode> {
+  const { targets: file, keyEnv: keyVariable, baseUrl, settings, wave, baseline: named } = options;
+  const { placeTenant } = await import("../../rollout/tenants/place-tenant.js");
+  const { standingTenants } = await import("../../rollout/tenants/standing-tenants.js");
+  const { addTenantTo, baselineFor, refuseSameKey } = await import("../../rollout/tenants/add-tenant.js");
+  const { hostOf } = await import("../../gitops/plan-tenant.js");
+  const { observe } = await import("../../plan/observed.js");
+  const today = new Date().toISOString().slice(0, 10);
+  const asked = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
+  const ownDomains = await ownDomainsIn(options);
+  const place = async () => {
+    const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
+    const { target, others } = placed;
+    const { read: standing, unread } = standingTenants(others, today);
+    const baseline = baselineFor(target, named, standing, unread, today);
+    await refuseSameKey(target, others, process.env);
+    return { placed, target, standing, unread, baseline };
+  };
+  const first = await place();
+  const { observed, host } = await askNamed(
+    { target: first.target, services: first.placed.targets.services },
+    await journalToRead(options.database),
+    async (client) => ({ observed: await observe(client), host: hostOf(client) }),
+  );
+  const stack = await keptStack(first.placed);
+  using locks = options.dryRun ? undefined : await lockFiles([file, first.target.settings]);
+  // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
+  const { placed, target, standing, unread, baseline } = locks === undefined ? first : await place();
+  const { baseline: _baseline, ...said } = options;
+  const facts = { ...factsOf(said) };
+  const beside = options.beside ?? [];
+  const remembered = await rememberedIn(options, placed);
+  const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
+  const added = addTenantTo(placed, observed, { ...about, ...(stack && { stack }) });
+  const { stdout } = process;
+  const { addedText } = await import("../../rollout/tenants/added-text.js");
+  stdout.write(addedText(placed, added, baseline?.settings.file, stdout.columns ?? 80));
+  for (const one of unread) {
+    console.error(
+      harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
+    );
+  }
+  for (const line of added.made.left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(line)}`));
+  const more = added.made.left.length - SHOWN;
+  if (more > 0) console.error(`note: and ${more} more, all in comments of the file`);
+  const { plan, files } = added;
+  const isNothing = plan.changes.length === 0 && plan.guards.length === 0;
+  // A settings file may be long: without --dry-run, its name is enough.
+  const shown = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
+  const message = {
+    title: `Take in the tenant ${name}`,
+    body: isNothing
+      ? "Its settings file declares what it holds: a first rollout writes nothing."
+      : `A first rollout would change ${counted(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
+    branch: `tenant-${name}`,
+  };
+  const code = await showAndWrite(files, message, options, { shown, locks });
+  if (!options.dryRun) await tellNextRollout(target, placed.targets, options);
+  return code === EXIT.clean && !isNothing ? EXIT.changes : code;
+}
+
+/** What the rollouts' journal knows of the tenants that are there, where there is a journal. */
+async function rememberedIn(
+  { database: named }: AddOptions,
+  { others, targets: { project } }: PlacedTenant,
+): Promise<RememberedTenants> {
+  const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
+  if (others.length === 0) return new Map();
+  return await withExistingJournal(named, async (database) =>
+    database === undefined ? new Map() : await rememberedIdentities(database, { project }, others),
+  );
+}
+
+/** Reads the stack of the tenant's name, which `tenant remove` keeps; undefined where nobody can know it here. */
+async function keptStack({ target, targets }: PlacedTenant): Promise<KeptStack | undefined> {
+  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
+  const { withGoingStack } = await import("../../rollout/tenants/going-stack.js");
+  try {
+    // A person who only adds files may have nothing to do with Pulumi.
+    if (stateBackend(process.env, projectFolder(targets.file)).url === undefined) return undefined;
+    return await withGoingStack(target, targets, process.env, async (stack) => stack);
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    console.error(harmless(`note: whether a stack ${target.stack} is there can't be read. ${error.message}`));
+    return undefined;
+  }
+}
+
+const SHOWN = 20;
+
+async function ownDomainsIn({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
+  const { parseOwnDomains } = await import("../../settings/own-domains.js");
+  const own = parseOwnDomains(ownDomains);
+  if (own.ok) return own.value;
+  throw new ConfigurationError(`--own-domains ${own.reason}.`);
+}
+
+function labelsIn(given: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    given.map((one) => {
+      const at = one.indexOf("=");
+      if (at < 1) throw new ConfigurationError("--label is written as ring=canary.");
+      return [one.slice(0, at), one.slice(at + 1)];
+    }),
+  );
+}

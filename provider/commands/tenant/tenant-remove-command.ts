@@ -1,0 +1,287 @@
+import { Command } from "commander";
+import { askNamed } from "../../cli/asked-tenant";
+import { EXIT, type ExitCode, isColoured, programName, verb } from "../../cli/command-line";
+import { fitted } from "../../cli/fitted";
+import {
+  type JournalOptions,
+  journalToRead,
+  withExistingJournal,
+  withJournal,
+} from "../../cli/journal-place";
+import { targetsOption } from "../../cli/tenant-options";
+import { withHelp } from "../../cli/verb-help";
+import { lockFiles, showAndWrite, type WriteOptions, withWriteOptions } from "../../cli/write-options";
+import { ConfigurationError } from "../../client";
+import type { Target, Targets } from "../../rollout/model/target";
+import type { SameTenantError } from "../../rollout/targets/same-tenant";
+import type { GoingStack } from "../../rollout/tenants/going-stack";
+import type { RemovedTenant } from "../../rollout/tenants/remove-tenant";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { harmless, quote } from "../../settings/text";
+
+interface RemoveOptions extends WriteOptions, JournalOptions {
+  readonly targets: string;
+  readonly destroy?: true;
+  readonly forgetStack?: true;
+  readonly yes?: string;
+}
+
+/**
+ * `email-security tenant remove`: a tenant out of the files. Exit codes: 0 it is out, 2 a request is left to open, 1 an error.
+ */
+export function tenantRemoveCommand(): Command {
+  const command = new Command("remove")
+    .description(
+      "Remove a tenant from tenants.yaml, with a settings file that only it uses; its stack and what it holds stay",
+    )
+    .argument("<name>", "Name of the tenant")
+    .option(
+      "--destroy",
+      "Remove what its stack declared from the service first, then the stack; a removed VIP stays excluded from detection",
+    )
+    .option("--forget-stack", "Remove its stack first; what the tenant holds stays")
+    .option("--yes <name>", "Confirm with the tenant's name, which --destroy and --forget-stack need")
+    .addOption(targetsOption());
+  withWriteOptions(withJournal(command, "Use this rollout journal, to find open rollouts of the tenant"));
+  return withHelp(command.action(verb(remove)), {
+    examples: [
+      { does: "see what would be taken out", line: "tenant remove acme --dry-run" },
+      { does: "take it out of the files, for review", line: "tenant remove acme --pr" },
+      { does: "tell what --destroy would remove at the service", line: "tenant remove acme --destroy" },
+    ],
+    exits: {
+      0: "it is out of the files, and what else was asked for is done",
+      1: "an error, or a rollout has still to change it; no file was changed",
+      2: "with --destroy or --forget-stack, and without --yes: it is only told; with --pr: a request is left to open",
+      3: "refused: what it would remove at the service is protected, or looks like another tenant's",
+    },
+  });
+}
+
+async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
+  const { withoutTenant } = await import("../../rollout/tenants/remove-tenant.js");
+  const today = new Date().toISOString().slice(0, 10);
+  let removed = await withoutTenant(options.targets, name, today);
+  const isGoing = options.destroy || options.forgetStack;
+  if (isGoing) refuseTogether(name, options);
+  const isStackGoing = (options.destroy ?? options.forgetStack) === true;
+  await refuseOpenRolloutsOf(removed, options.database, isStackGoing);
+  if (isGoing) {
+    const code = await letStackGo(removed, options, today);
+    if (code !== EXIT.clean) return code;
+  }
+  await settleSkip(removed, options, isStackGoing);
+  using locks = options.dryRun ? undefined : await lockFiles(removed.files.map(({ file }) => file));
+  const { isStale } = await import("../../gitops/write-change.js");
+  if (removed.files.some(isStale)) removed = await withoutTenant(options.targets, name, today);
+  const told = isGoing ? [] : await toldOfStack(removed);
+  for (const line of [...removed.told, ...told]) console.log(fitted(harmless(line)));
+  const message = {
+    title: `Take out the tenant ${name}`,
+    body: "What it holds at the service stays as it is, and so does its stack.",
+    branch: `without-tenant-${name}`,
+  };
+  // What a settings file held that is removed is in git.
+  const shown = options.dryRun ? removed.files : removed.files.filter(({ does }) => does === undefined);
+  return await showAndWrite(removed.files, message, options, { shown, locks });
+}
+
+function refuseTogether(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
+  const refusal =
+    destroy && forgetStack
+      ? "--destroy removes the stack too; give one of --destroy and --forget-stack."
+      : commit || pr
+        ? "A stack goes at once, and a review takes a while, in which the next rollout would bring all back: give --destroy or --forget-stack without --commit and --pr, and commit the files then."
+        : yes !== undefined && yes !== name
+          ? `--yes names another tenant than ${quote(name)}; nothing was done.`
+          : undefined;
+  if (refusal !== undefined) throw new ConfigurationError(refusal);
+}
+
+/** Tells what goes beside the files, and does it where `--yes` names the tenant. */
+async function letStackGo(
+  { target, targets }: RemovedTenant,
+  { destroy, yes, dryRun, database }: RemoveOptions,
+  today: string,
+): Promise<ExitCode> {
+  const { destroyStack, planGoing, removeStack, withGoingStack } = await import(
+    "../../rollout/tenants/going-stack.js"
+  );
+  const { name, stack } = target;
+  const isMeant = yes === name && !dryRun;
+  const only = (): ExitCode => {
+    if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
+    return dryRun ? EXIT.clean : EXIT.changes;
+  };
+  const log = (line: string): void => console.error(harmless(line));
+  const work = async (going: GoingStack): Promise<ExitCode> => {
+    if (!going.isThere) {
+      console.log(
+        fitted(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`)),
+      );
+      return isMeant ? EXIT.clean : only();
+    }
+    if (!destroy) {
+      console.log(fitted(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`)));
+      if (!isMeant) return only();
+      await removeStack(going, true);
+      return EXIT.clean;
+    }
+    const { identityOfObserved, observe } = await import("../../plan/observed.js");
+    const { hostOf } = await import("../../gitops/plan-tenant.js");
+    const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
+    const { undoneOf } = await import("../../rollout/planning/plan-verification.js");
+    const { RolloutError } = await import("../../rollout/model/errors.js");
+    const { readKey } = await import("../../rollout/targets/read-key.js");
+    const { planText } = await import("../../plan/render/text.js");
+    const named = { target, services: targets.services };
+    const journal = await journalToRead(database);
+    const read = async () =>
+      await askNamed(named, journal, async (client) => ({
+        observed: await observe(client),
+        host: hostOf(client),
+      }));
+    const { observed, host } = await read();
+    const identity = identityOfObserved(target.baseUrl, observed);
+    const other = await otherTenant(target, targets, identity, database);
+    const plan = planGoing(going, observed, { host, today, other });
+    const { stdout } = process;
+    stdout.write(
+      planText(plan, {
+        color: isColoured(stdout),
+        width: stdout.columns ?? 80,
+        limit: SHOWN,
+        whole: `pulumi stack export --stack ${target.stack}`,
+      }),
+    );
+    if (plan.guards.length > 0) return EXIT.refused;
+    if (!isMeant) return only();
+    const key = await readKey(target, { environment: process.env });
+    const permits = await permitsForReading(journal, targets.services, log);
+    try {
+      await destroyStack(going, plan, key, identity, process.env, await permits.grant(target));
+    } finally {
+      await permits.close();
+    }
+    const { readUntil } = await import("../../tenant/index.js");
+    // The lists may lag behind what was just deleted.
+    const left = await readUntil(
+      async () => undoneOf(plan, (await read()).observed),
+      (undone) => undone.length === 0,
+    );
+    if (left.length > 0) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_AS_DECLARED",
+        `All was asked for, and at ${quote(name)} not all is gone; no file was changed. Look at it in the console, and run this again:\n  ${left.slice(0, SHOWN).join("\n  ")}`,
+      );
+    }
+    await removeStack(going, false);
+    console.log(
+      fitted(
+        harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+      ),
+    );
+    return EXIT.clean;
+  };
+  return await withGoingStack(target, targets, process.env, work, log);
+}
+
+/** Whose tenant the key opens, where rollouts read it in another name. */
+async function otherTenant(
+  target: Target,
+  { project, targets }: Targets,
+  identity: TenantIdentity,
+  named: string | undefined,
+): Promise<SameTenantError | undefined> {
+  const { findSameTargetsIn, SameTenantError } = await import("../../rollout/targets/same-tenant.js");
+  const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
+  return await withExistingJournal(named, async (database) => {
+    if (database === undefined) return undefined;
+    const same = await findSameTargetsIn(
+      new Map([[target, identity]]),
+      async (of) => await rememberedIdentities(database, { project }, targets, of),
+    );
+    return same.length === 0 ? undefined : new SameTenantError(same);
+  });
+}
+
+const SHOWN = 20;
+
+/** What is left beside the files, and what would take it away. */
+async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]> {
+  const { stackCommands } = await import("../../rollout/stack/stack-command.js");
+  const { command } = await stackCommands({
+    project: targets.project,
+    environment: await environmentOfStacks(targets.file),
+  });
+  return [
+    `What ${target.name} holds at the service stays as it is, and so does its stack ${target.stack}, which knows what was declared.`,
+    `To forget the stack too, where nobody is to take the tenant in again: \`${command("stack rm --force --yes", target.stack)}\``,
+  ];
+}
+
+/** With the state backend that the rollouts of a targets file have; without, where that can't be used. */
+async function environmentOfStacks(file: string): Promise<NodeJS.ProcessEnv> {
+  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
+  try {
+    const { url } = stateBackend(process.env, projectFolder(file));
+    return url === undefined ? process.env : { ...process.env, PULUMI_BACKEND_URL: url };
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return process.env;
+    throw error;
+  }
+}
+
+/**
+ * Looks in the journal, and at what the rollouts of others have left beside the stacks.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout has still to change the tenant.
+ */
+export async function refuseOpenRolloutsOf(
+  { target, targets }: Pick<RemovedTenant, "target" | "targets">,
+  given: string | undefined,
+  isGoing: boolean,
+): Promise<void> {
+  const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../../rollout/tenants/open-rollouts.js");
+  const { RolloutCommands } = await import("../../rollout/model/commands.js");
+  const commands = new RolloutCommands(given, programName());
+  const log = (line: string): void => console.error(harmless(line));
+  await withExistingJournal(given, async (database) => {
+    if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
+    await refuseMarkedRollouts(
+      { target, targets },
+      { environment: process.env, database, commands, isGoing, log },
+    );
+  });
+}
+
+/** Ends the skip of a tenant whose stack is gone. With the stack, the skip stays, and it is told how to end it. */
+async function settleSkip(
+  { target, targets }: RemovedTenant,
+  { database: named, dryRun }: RemoveOptions,
+  isStackGone: boolean,
+): Promise<void> {
+  const { endTenantSkip, findTenantSkip } = await import("../../rollout/tenants/tenant-skip.js");
+  const { skipText } = await import("../../rollout/skipping/without-skipped.js");
+  const { RolloutCommands } = await import("../../rollout/model/commands.js");
+  await withExistingJournal(named, async (database) => {
+    const skip = database && (await findTenantSkip(database, target, targets, process.env));
+    if (database === undefined || skip === undefined) return;
+    const text = skipText({ ...skip, name: target.name });
+    if (!isStackGone) {
+      const command = new RolloutCommands(named, programName()).unskip([skip.name], targets.file);
+      console.log(
+        fitted(
+          harmless(
+            `Rollouts still skip ${text}: with its stack, that is kept for a tenant which is added again under this name. To end it: \`${command}\``,
+          ),
+        ),
+      );
+    } else if (dryRun) console.log(fitted(harmless(`With the stack goes the skip of ${text}.`)));
+    else {
+      await endTenantSkip(database, skip, process.env);
+      console.log(fitted(harmless(`Not skipped any more, since its stack is gone: ${text}.`)));
+    }
+  });
+}

@@ -1,0 +1,211 @@
+import type { GitReader } from "../../gitops/git";
+import type { Committed, Trailers } from "../../gitops/why-schema";
+
+/** Files that a commit changed, each with its versions: of a merge, only what differs from all that it brings together. */
+export interface CommitFiles {
+  readonly commit: string;
+  readonly files: readonly {
+    readonly path: string;
+    /** Ids of the text before, one for each parent; undefined where the file was not there. */
+    readonly before: readonly (string | undefined)[];
+    readonly after: string | undefined;
+  }[];
+}
+
+/** A commit's own words. All are from outside. */
+export interface CommitText {
+  readonly id: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  /** The author's date, ISO 8601, UTC. */
+  readonly at: string;
+  readonly committer: string;
+  /** The committer's date, ISO 8601, UTC: that of a rebase, a cherry-pick or a squash. */
+  readonly committedAt: string;
+  readonly subject: string;
+  readonly message: string;
+}
+
+/** What of a commit's committer differs from its author. */
+export function committedBy({ author, at, committer, committedAt }: CommitText): Committed {
+  if (committer === author && committedAt === at) return {};
+  return { committer, committedAt };
+}
+
+/** Reads what a message says of who else wrote it and where it came from; anybody can write that. */
+export function trailersOf(message: string): Trailers {
+  const coAuthors = [...message.matchAll(/^co-authored-by:[ \t]*(\S.*?)[ \t]*$/gim)].map(
+    ([, who = ""]) => who,
+  );
+  const [, from] = [...message.matchAll(/^\(cherry picked from commit ([\da-f]{7,64})\)$/gm)].at(-1) ?? [];
+  return {
+    ...(coAuthors.length === 0 ? {} : { coAuthors: [...new Set(coAuthors)] }),
+    ...(from === undefined ? {} : { cherryPickedFrom: from }),
+  };
+}
+
+/** Lists changed files by the ids of their texts, whatever the configuration of git says. */
+const RAW = ["--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--no-textconv"];
+
+/** All commits that changed a file whose name is that of a settings file, newest first. */
+export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
+  const told = await git.text(
+    "log",
+    "--date-order",
+    "--full-history",
+    "-c",
+    ...RAW,
+    "--no-follow",
+    "--no-show-signature",
+    "--no-color",
+    "--format=%H",
+    "HEAD",
+    "--",
+    "*.yaml",
+    "*.yml",
+    "*.json",
+  );
+  return rawChanges(told).filter(({ files }) => files.length > 0);
+}
+
+/** What a merge made of a file that one of its parents had otherwise. */
+export interface MergedFile {
+  readonly commit: string;
+  readonly parent: string;
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Of all merges, how files differ from what each of the parents had. */
+export async function mergedFiles(
+  git: GitReader,
+  graph: CommitGraph,
+  paths: Iterable<string>,
+): Promise<readonly MergedFile[]> {
+  const pairs = graph.merges().flatMap(({ id, parents }) => parents.map((parent) => [id, parent] as const));
+  if (pairs.length === 0) return [];
+  const told = await git.answer(
+    pairs.map((pair) => `${pair.join(" ")}\n`).join(""),
+    "diff-tree",
+    "--stdin",
+    "--always",
+    "-r",
+    ...RAW,
+    "--",
+    ...[...paths].map((path) => `:(top,literal)${path}`),
+  );
+  return rawChanges(told).flatMap(({ files }, at) => {
+    const [commit = "", parent = ""] = pairs[at] ?? [];
+    return files.map(({ path, before, after }) => ({ commit, parent, path, before: before[0], after }));
+  });
+}
+
+/** Reads what `--raw -z` prints below the ids of commits. */
+function rawChanges(told: string): readonly CommitFiles[] {
+  const commits: { commit: string; files: CommitFiles["files"][number][] }[] = [];
+  const tokens = told.split("\0");
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = (tokens[at] ?? "").replace(/^\n/, "");
+    if (/^[\da-f]{40,64}$/.test(token)) commits.push({ commit: token, files: [] });
+    const [, colons = "", rest = ""] = /^(:+)(.*)$/.exec(token) ?? [];
+    if (colons === "") continue;
+    at += 1;
+    // `::100644 100644 100644 <id> <id> <id> MM`: as many as there are parents, and its own.
+    const ids = rest.split(" ").slice(colons.length + 1, 2 * colons.length + 2);
+    const versions = ids.map((id) => (/^0+$/.test(id) ? undefined : id));
+    commits.at(-1)?.files.push({
+      path: tokens[at] ?? "",
+      before: versions.slice(0, -1),
+      after: versions.at(-1),
+    });
+  }
+  return commits;
+}
+
+/** What commits say of themselves, by id. */
+export async function textsOf(
+  git: GitReader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, CommitText>> {
+  const found = new Map<string, CommitText>();
+  for await (const { id, content } of git.objects([...new Set(ids)])) {
+    const text = content.toString("utf8");
+    const end = text.indexOf("\n\n");
+    const head = end < 0 ? text : text.slice(0, end);
+    const message = end < 0 ? "" : text.slice(end + 2).trim();
+    const [author, at] = personIn(head, "author");
+    const [committer, committedAt] = personIn(head, "committer");
+    found.set(id, {
+      id,
+      parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
+      author,
+      at,
+      committer,
+      committedAt,
+      subject: message.split("\n", 1)[0] ?? "",
+      message,
+    });
+  }
+  return found;
+}
+
+/** Who an object's header names, and when: `author Dana <dana@acme.example> 1790000000 +0000`. */
+function personIn(head: string, role: "author" | "committer"): readonly [name: string, at: string] {
+  const [, name = "", seconds = "0"] = new RegExp(`^${role} (.*) (\\d+) [+-]\\d{4}$`, "m").exec(head) ?? [];
+  const at = new Date(Number(seconds) * 1_000);
+  return [name, Number.isNaN(at.getTime()) ? "" : at.toISOString()];
+}
+
+/** How commits follow each other. */
+export class CommitGraph {
+  readonly #parents: ReadonlyMap<string, readonly string[]>;
+  /** Parents come after their children. */
+  readonly #order: readonly string[];
+  readonly #head: string;
+
+  private constructor(lines: readonly string[]) {
+    const rows = lines.map((line) => line.split(" "));
+    this.#order = rows.map(([id = ""]) => id);
+    this.#parents = new Map(rows.map(([id = "", ...parents]) => [id, parents]));
+    this.#head = this.#order[0] ?? "";
+  }
+
+  static async read(git: GitReader): Promise<CommitGraph> {
+    const told = await git.text("rev-list", "--date-order", "--parents", "HEAD");
+    return new CommitGraph(told.split("\n").filter((line) => line !== ""));
+  }
+
+  /** Those with several parents, the newest first. */
+  merges(): readonly { readonly id: string; readonly parents: readonly string[] }[] {
+    return [...this.#parents].flatMap(([id, parents]) => (parents.length > 1 ? [{ id, parents }] : []));
+  }
+
+  parentsOf(commit: string): readonly string[] {
+    return this.#parents.get(commit) ?? [];
+  }
+
+  /** Where each commit stands, the newest first; no parent before its child. */
+  order(): ReadonlyMap<string, number> {
+    return new Map(this.#order.map((id, at) => [id, at]));
+  }
+
+  /** The merges that brought a commit to where history is now, the innermost first; none where it was committed there. */
+  mergesOf(commit: string): readonly string[] {
+    const after = new Set([commit]);
+    for (const id of this.#order.toReversed()) {
+      if (this.#parents.get(id)?.some((parent) => after.has(parent))) after.add(id);
+    }
+    const merges: string[] = [];
+    let at = this.#head;
+    while (at !== commit && after.has(at)) {
+      const [first, ...others] = this.#parents.get(at) ?? [];
+      if (first !== undefined && after.has(first)) at = first;
+      else {
+        merges.unshift(at);
+        at = others.find((other) => after.has(other)) ?? commit;
+      }
+    }
+    return merges;
+  }
+}

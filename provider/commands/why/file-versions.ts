@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import type { GitReader } from "../../gitops/git";
+import type { PlacedElement } from "../../gitops/why-schema";
+import { type Change, changesBetween } from "./changes-between";
+import type { CommitFiles } from "./commits";
+import { ElementFinder } from "./elements";
+import type { Version } from "./include-changes";
+
+/** The versions of settings files in git, as far as there is room to read them. */
+export class FileVersions {
+  readonly #git: GitReader;
+  readonly #finder: ElementFinder;
+  readonly #found = new Map<string, Version>();
+  #bytesLeft: number;
+  #notRead = 0;
+
+  constructor(git: GitReader, value: string, mostBytes: number) {
+    this.#git = git;
+    this.#finder = new ElementFinder(value);
+    this.#bytesLeft = mostBytes;
+  }
+
+  /** A version by its id; undefined where it was not read. */
+  get(id: string): Version | undefined {
+    return this.#found.get(id);
+  }
+
+  /** A file as it stood in a commit. */
+  async at(commit: string, path: string): Promise<Version | undefined> {
+    for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.parse(content);
+    return undefined;
+  }
+
+  /** A file as it stands in the working tree; of others than those that are included nothing is known. */
+  inWorkingTree(file: string | undefined): Version | undefined {
+    return file === undefined ? undefined : this.parse(readFileSync(file));
+  }
+
+  parse(content: Buffer): Version {
+    return { elements: this.#finder.in(content), includes: this.#finder.includesIn(content) };
+  }
+
+  /** What a commit changed of the value in some files. */
+  changesOf(files: CommitFiles["files"]): readonly Change[] {
+    const before: PlacedElement[] = [];
+    const after: PlacedElement[] = [];
+    for (const file of files) {
+      const [now, ...olds] = [file.after, ...file.before].map((id) => this.elementsOf(id, file.path));
+      // A merge has it from one of those that it brings together.
+      if (olds.some((old) => JSON.stringify(old) === JSON.stringify(now))) continue;
+      before.push(...(olds[0] ?? []));
+      after.push(...(now ?? []));
+    }
+    return changesBetween(before, after);
+  }
+
+  /** What a version says of the value; nothing where it was not read. */
+  elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
+    return id === undefined ? [] : (this.#found.get(id)?.elements ?? []).map((one) => ({ ...one, path }));
+  }
+
+  /** Reads versions, the newest first, as far as there is room for them. */
+  async read(files: CommitFiles["files"]): Promise<void> {
+    const ids = files.flatMap(({ after, before }) => [after, ...before]).filter((id) => id !== undefined);
+    const wanted = [...new Set(ids)].filter((id) => !this.#found.has(id));
+    let read = 0;
+    if (this.#bytesLeft > 0) {
+      for await (const { id, content } of this.#git.objects(wanted)) {
+        this.#found.set(id, this.parse(content));
+        read += 1;
+        this.#bytesLeft -= content.length;
+        if (this.#bytesLeft <= 0) break;
+      }
+    }
+    this.#notRead += wanted.length - read;
+  }
+
+  /** Sentences: what the history does not tell, and why. */
+  async missing(): Promise<readonly string[]> {
+    const missing: string[] = [];
+    if ((await this.#git.text("rev-parse", "--is-shallow-repository")).trim() === "true")
+      missing.push(
+        "This clone is shallow: its history ends before the beginning. `git fetch --unshallow` brings the rest.",
+      );
+    if (this.#notRead > 0 && this.#bytesLeft > 0)
+      missing.push(
+        `${this.#notRead} versions of the files are not in this partial clone, so what they changed is not told. \`git fetch --refetch --no-filter\` brings them.`,
+      );
+    else if (this.#notRead > 0)
+      missing.push(
+        `The history is long: ${this.#notRead} older versions of the files were not read. \`git log -S\` searches them.`,
+      );
+    const { unreadable } = this.#finder;
+    if (unreadable > 0)
+      missing.push(
+        `${unreadable === 1 ? "A version" : `${unreadable} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
+      );
+    return missing;
+  }
+}

@@ -1,0 +1,132 @@
+import type { SettingsClient } from "../../client";
+import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "../../gitops/why-schema";
+import type { ProposedEntry } from "../../plan/deciders";
+import { evidenceOf, gatherEvidence } from "../../plan/evidence";
+import { type Observed, observe } from "../../plan/observed";
+import { otherTenantTold } from "../../plan/same-tenant";
+import { withoutEntry } from "../../plan/without-entry";
+import { keyOfRow } from "../../resources/lifecycle/entry-match";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { CoveredValues } from "../../settings/coverage";
+import { withCode } from "../../settings/email-security-error";
+import { standingOf } from "../../settings/entry-fields";
+import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+/** How the tenant is asked. */
+export interface AskingTenant {
+  /** Days of mail; 0: none is asked for. */
+  readonly days: number;
+  readonly maxPages?: number;
+  readonly now: Date;
+  /** The tenant's own domains, as its files say. */
+  readonly ownDomains: readonly string[];
+}
+
+/**
+ * What the tenant holds of a value and what its mail says: reads its lists, and threats and reports of some days. Never throws: what the
+ * service does not answer is told.
+ */
+export async function toldByTenant(
+  client: SettingsClient,
+  value: string,
+  files: readonly ToldByFiles[],
+  { days, maxPages, now, ownDomains }: AskingTenant,
+): Promise<Pick<WhyStory, "held" | "mail" | "missing"> & { readonly above: readonly Above[] }> {
+  let observed: Observed;
+  try {
+    observed = await observe(client, () => now);
+  } catch (error) {
+    return { above: [], missing: [`The tenant could not be asked: ${withCode(error)}`] };
+  }
+  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
+  const other = otherTenantTold(mailboxes, { ownDomains });
+  if (other !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${other}`] };
+  const declared = new Set(
+    files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
+  );
+  const held = heldOf(observed, value, declared);
+  const covered = new CoveredValues([value]);
+  const above = observed.rows
+    .filter((row) => covered.coveredBy(canonicalValue(row.value)).length > 0)
+    .map(({ list, value: own, verdict_scope }) => ({
+      list,
+      value: canonicalValue(own),
+      verdictScope: verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+    }));
+  if (days === 0) return { held, above, missing: ["The tenant's mail was not looked at (--no-evidence)."] };
+  const base = await gatherEvidence({
+    client,
+    days,
+    now,
+    vips: observed.vips.keys(),
+    ...withoutUndefined({ maxPages }),
+  });
+  const list = observed.rows.map(
+    (row) =>
+      ({
+        key: `${row.list} ${keyOfRow(row)}`,
+        list: row.list,
+        value: canonicalValue(row.value),
+        entryType: row.entry_type,
+        verdictScope: row.verdict_scope,
+      }) as ProposedEntry,
+  );
+  const subjects = new Map(
+    [...held, ...files].map(({ kind, key, list: on, verdictScope }) => [
+      `${kind} ${on ?? ""} ${key}`,
+      withoutUndefined({ kind, key, list: on, verdictScope }),
+    ]),
+  );
+  // Of what is nowhere, the mail may still say why it once was.
+  const asked: readonly Omit<ToldByMail, "evidence" | "without">[] =
+    subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
+  const of = asked.flatMap(({ kind, key, list: on, verdictScope }): ToldByMail[] => {
+    const evidence = evidenceOf(base, { kind, value });
+    if (evidence === undefined) return [];
+    const without =
+      kind === "entry" && on !== undefined ? withoutEntry(base, list, `${on} ${key}`) : undefined;
+    return [withoutUndefined({ kind, key, list: on, verdictScope, evidence, without })];
+  });
+  const { summary } = base;
+  return { held, above, mail: { summary, of }, missing: summary.missing };
+}
+
+function heldOf(
+  { rows, vips }: Observed,
+  value: string,
+  declared: ReadonlySet<string>,
+): readonly ToldByTenant[] {
+  const entries = rows
+    .filter((row) => canonicalValue(row.value) === value)
+    .map((row): ToldByTenant => {
+      const key = keyOfRow(row);
+      return withoutUndefined({
+        kind: "entry" as const,
+        key,
+        ...standingOf(row),
+        list: row.list,
+        verdictScope: row.verdict_scope,
+        by: row.created_by || undefined,
+        at: row.created_at || undefined,
+        isDeclared: declared.has(`entry ${key}`),
+      });
+    });
+  const vip = [...vips].filter(([, { email = "" }]) => canonicalMailbox(email) === value);
+  return [
+    ...entries,
+    ...vip.map(
+      ([key, row]): ToldByTenant =>
+        withoutUndefined({
+          kind: "vip" as const,
+          key,
+          ...standingOf(row),
+          list: undefined,
+          by: row.added_by || undefined,
+          at: row.date_added || undefined,
+          source: row.source || undefined,
+          isDeclared: declared.has(`vip ${key}`),
+        }),
+    ),
+  ];
+}

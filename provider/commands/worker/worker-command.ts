@@ -1,0 +1,72 @@
+import { Command } from "commander";
+import { EXIT, type ExitCode, verb } from "../../cli/command-line";
+import { DATABASE_DEFAULT, journalPlace } from "../../cli/journal-place";
+import { wholeNumber } from "../../cli/plan-options";
+import { withHelp } from "../../cli/verb-help";
+import { ConfigurationError } from "../../client";
+import { isPostgres } from "../../settings/postgres-address";
+import { harmless } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+interface WorkerOptions {
+  readonly database?: string;
+  readonly maxConcurrent?: number;
+}
+
+/**
+ * `email-security worker`: changes tenants of rollouts whose journal is in a PostgreSQL database, until SIGINT or SIGTERM.
+ * Exit codes: 0 it was asked to end; 1 error.
+ */
+export function workerCommand(): Command {
+  return withHelp(
+    new Command("worker")
+      .description("Change tenants of rollouts that run elsewhere; any number of machines can take part")
+      .option("--database <address>", `Use this rollout journal: postgres://… (${DATABASE_DEFAULT})`)
+      .option(
+        "--max-concurrent <number>",
+        "Change this many tenants at once (default: as this machine's cores and memory allow)",
+        wholeNumber,
+      )
+      .action(verb(work)),
+    {
+      examples: [
+        { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
+        { does: "two tenants at a time", line: "worker --max-concurrent 2" },
+      ],
+      exits: {
+        0: "it was asked to end",
+        1: "an error",
+      },
+    },
+  );
+}
+
+async function work({ database, maxConcurrent: concurrency }: WorkerOptions): Promise<ExitCode> {
+  const place = journalPlace(database) ?? "";
+  if (!isPostgres(place)) {
+    throw new ConfigurationError(
+      "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",
+    );
+  }
+  const stopping = new AbortController();
+  const aborted = new AbortController();
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) {
+      console.log("Stopping at once. What was under way goes to other workers.");
+      aborted.abort(new Error("The worker was stopped."));
+    } else {
+      console.log("Finishing what is under way, and beginning no more. Once more to stop at once.");
+      stopping.abort();
+    }
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  const { runWorker } = await import("../../rollout/worker.js");
+  await runWorker({
+    database: place,
+    log: (line) => console.log(harmless(line)),
+    stopping: stopping.signal,
+    aborted: aborted.signal,
+    ...withoutUndefined({ concurrency }),
+  });
+  return EXIT.clean;
+}

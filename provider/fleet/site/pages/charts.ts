@@ -1,0 +1,78 @@
+import { type Html, html } from "../../../render/html-text";
+import { number } from "../../../render/words";
+
+/** One line of a chart. */
+export interface Series {
+  readonly name: string;
+  /** One a time, in the same order. */
+  readonly values: readonly number[];
+}
+
+/**
+ * How something went over time, as a drawing made here: no script and no inline style is needed for it, it is printed as it is seen, and
+ * what it shows is a table too.
+ *
+ * @param times ISO 8601, the oldest first; two or more.
+ */
+export function lineChart(title: string, times: readonly string[], series: readonly Series[]): Html {
+  const [first = "", last = ""] = [times[0], times.at(-1)];
+  const [from, until] = [Date.parse(first), Date.parse(last)];
+  const top = niceTop(Math.max(...series.flatMap(({ values }) => values)));
+  const x = (time: string): string =>
+    ((until === from ? 0 : (Date.parse(time) - from) / (until - from)) * WIDTH).toFixed(1);
+  const y = (value: number): string => ((1 - value / top) * HEIGHT).toFixed(1);
+  const isBrief = until - from < 2 * 24 * 60 * 60 * 1_000;
+  const shown = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
+  const points = ({ values }: Series) =>
+    times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
+  return html`<figure class="chart"><figcaption>${title}</figcaption>
+<div class="ends" aria-hidden="true"><span>${number(top)}</span></div>
+<svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
+    (one, index) => html`<polyline class="series-${index}" points="${points(one)}"/>`,
+  )}</svg>
+<div class="ends" aria-hidden="true"><span>${shown(first)}</span><span>${shown(last)}</span></div>
+<ul class="key">${series.map(
+    ({ name, values }, index) =>
+      html`<li class="series-${index}">${name}: ${number(values.at(-1) ?? 0)}</li>`,
+  )}</ul>
+${tableOf(title, times, series)}</figure>`;
+}
+
+const WIDTH = 600;
+const HEIGHT = 150;
+/** The last of so many times are in the table; the files of the runs have all. */
+const MOST_ROWS = 60;
+
+function tableOf(title: string, times: readonly string[], series: readonly Series[]): Html {
+  const rows = times
+    .map(
+      (time, index) =>
+        html`<tr><td data-label="Read">${time.slice(0, 16).replace("T", " ")}</td>${series.map(
+          ({ name, values }) => html`<td data-label="${name}">${number(values[index] ?? 0)}</td>`,
+        )}</tr>`,
+    )
+    .reverse()
+    .slice(0, MOST_ROWS);
+  return html`<details><summary>As a table</summary><div class="table" tabindex="0" role="region" aria-label="${title}"><table><thead><tr><th scope="col">Read (UTC)</th>${series.map(
+    ({ name }) => html`<th scope="col">${name}</th>`,
+  )}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
+}
+
+/** How many there are of each kind, as a table with bars in it. */
+export function barTable(
+  title: string,
+  bars: readonly { readonly name: string; readonly count: number; readonly isOld?: boolean }[],
+): Html {
+  const most = Math.max(1, ...bars.map(({ count }) => count));
+  return html`<figure class="chart bars"><figcaption>${title}</figcaption><div class="table" tabindex="0" role="region" aria-label="${title}"><table><tbody>${bars.map(
+    ({ name, count, isOld = false }) =>
+      html`<tr class="${isOld ? "old" : "new"}"><th scope="row">${name}</th><td><svg aria-hidden="true"><rect width="${((count / most) * 100).toFixed(1)}%" height="100%" rx="3"/></svg></td><td>${number(count)}</td></tr>`,
+  )}</tbody></table></div></figure>`;
+}
+
+/** A round number at or above the highest value. */
+function niceTop(highest: number): number {
+  if (highest <= 4) return 4;
+  const power = 10 ** Math.floor(Math.log10(highest));
+  return [1, 2, 5, 10].map((step) => step * power).find((top) => top >= highest) ?? highest;
+}

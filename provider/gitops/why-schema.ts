@@ -1,0 +1,229 @@
+import { z } from "zod";
+import { declaredTexts } from "../files/element-fields";
+import { evidence, evidenceSummary, kind, place, withoutEntry } from "../plan/plan-schema";
+import { LISTS } from "../settings/assumptions";
+import { sentJson } from "../settings/entry-fields";
+import { text } from "../settings/json-fields";
+
+/** The version of a story's JSON. */
+export const WHY_FORMAT = 1;
+
+const named = {
+  kind,
+  key: text("As in a keyed list."),
+  list: z.string().exactOptional(),
+  verdictScope: text("Of entries.").exactOptional(),
+};
+
+const declared = z
+  .strictObject({
+    ...named,
+    state: z
+      .enum(["declared", "expired", "removed"])
+      .describe(
+        "expired: its last day is past. removed: an included file has it, and another one removes it.",
+      ),
+    list: z.enum(LISTS).exactOptional(),
+    place,
+    chain: z
+      .array(z.string())
+      .readonly()
+      .describe("Over which files it is included, from the one that was asked for."),
+    overrides: z
+      .array(place)
+      .readonly()
+      .describe("What it takes the place of in included files, nearest first."),
+    removedAt: place.describe("Where it is removed.").exactOptional(),
+    ...declaredTexts,
+    daysLeft: z.int().describe("Days until its last one; below 0 when that is past.").exactOptional(),
+  })
+  .readonly();
+
+export type ToldByFiles = z.infer<typeof declared>;
+
+const above = z
+  .strictObject({
+    list: z.string(),
+    value: z.string(),
+    verdictScope: z.string(),
+    place: place.describe("Where a file declares it; absent where only the tenant has it.").exactOptional(),
+  })
+  .readonly();
+
+export type Above = z.infer<typeof above>;
+
+const held = z
+  .strictObject({
+    ...named,
+    ...sentJson,
+    list: named.list,
+    by: z.string().exactOptional(),
+    at: z.string().exactOptional(),
+    source: text("Of a VIP: how it came to be one.").exactOptional(),
+    isDeclared: z.boolean(),
+  })
+  .readonly();
+
+export type ToldByTenant = z.infer<typeof held>;
+
+const element = z
+  .strictObject({
+    section: z
+      .enum(["allow", "deny", "vips", "remove allow", "remove deny", "remove vips"])
+      .describe("The section of the file; with remove before it, what removes the value."),
+    scope: text("The verdict scope."),
+    fields: z
+      .record(z.string(), z.string())
+      .readonly()
+      .describe("What else it says: ticket, owner, expires, ..."),
+    path: text("The file, relative to the repository's top folder."),
+  })
+  .readonly()
+  .meta({ id: "Element", description: "What a file says of the value at some time." });
+
+export type PlacedElement = z.infer<typeof element>;
+export type Element = Omit<PlacedElement, "path">;
+
+const committed = {
+  committer: text(
+    "Who committed it; absent where author and committer are the same, at the same time.",
+  ).exactOptional(),
+  committedAt: text("When it was committed, as of a rebase; absent as committer is.").exactOptional(),
+};
+
+const merge = z.strictObject({ id: z.string(), at: z.string(), ...committed }).readonly();
+
+export type Committed = Omit<z.infer<typeof merge>, "id" | "at">;
+
+const commit = z
+  .strictObject({
+    id: z.string(),
+    author: z.string(),
+    at: text("When it was written, as its author says."),
+    ...committed,
+    coAuthors: z
+      .array(z.string())
+      .readonly()
+      .describe("Whom the message names as co-authors.")
+      .exactOptional(),
+    cherryPickedFrom: text("The commit that the message names as its origin.").exactOptional(),
+    subject: z.string(),
+  })
+  .readonly();
+
+export type Trailers = Pick<z.infer<typeof commit>, "coAuthors" | "cherryPickedFrom">;
+
+const request = z
+  .strictObject({
+    name: text("#12, or !34; of another project, group/project!34."),
+    url: z.string().exactOptional(),
+    isClaimed: z
+      .literal(true)
+      .describe("Only a message says so, in a form that the remote's host would not have written.")
+      .exactOptional(),
+  })
+  .readonly();
+
+export type ChangeRequest = z.infer<typeof request>;
+
+const event = z
+  .strictObject({
+    commit: commit.describe("Absent of what is not committed.").exactOptional(),
+    requests: z
+      .array(request)
+      .readonly()
+      .describe(
+        "What brought the commit, the nearest first, by its message or a merge's; last, what only a message claims.",
+      ),
+    merges: z.array(merge).readonly().describe("The merges that brought it, the nearest first."),
+    before: element.exactOptional(),
+    after: element.exactOptional(),
+    include: z
+      .strictObject({ by: text("The file that includes, or did."), file: text("What it includes.") })
+      .readonly()
+      .describe("By which line of include it came or went, where it stayed as it was itself.")
+      .exactOptional(),
+    isUndoneByMerge: z
+      .literal(true)
+      .describe("A merge dropped what a branch had brought, as -s ours does.")
+      .exactOptional(),
+    isCutHere: z
+      .literal(true)
+      .describe("A shallow clone's history ends here, so who brought it is not known.")
+      .exactOptional(),
+  })
+  .readonly();
+
+export type HistoryEvent = z.infer<typeof event>;
+
+const rollout = z
+  .strictObject({
+    rollout: z.string(),
+    wave: z.string(),
+    did: text("add, change or remove."),
+    kind,
+    lists: z
+      .array(z.enum(LISTS))
+      .readonly()
+      .describe("Of an entry: both where it went from one to the other."),
+    verdictScope: text("Of entries.").exactOptional(),
+    state: text("What became of it: done, failed, running."),
+    digest: text("Of the rollout: what was reviewed."),
+    planDigest: text("Of this tenant's plan."),
+    rollsBack: z.string().exactOptional(),
+    at: text("ISO 8601, UTC.").exactOptional(),
+  })
+  .readonly();
+
+export type ToldByRollout = z.infer<typeof rollout>;
+
+const mail = z.strictObject({ ...named, evidence, without: withoutEntry.exactOptional() }).readonly();
+
+export type ToldByMail = z.infer<typeof mail>;
+
+/** All that is known of one value. Texts of commits and of the tenant are from outside. */
+export const whySchema = z
+  .strictObject({
+    format: z.literal(WHY_FORMAT),
+    value: text("In canonical form."),
+    unicode: text("The same in its own script, where that is punycode.").exactOptional(),
+    file: text("The settings file that was asked for."),
+    tenant: z.strictObject({ host: z.string(), name: z.string().exactOptional() }).readonly().exactOptional(),
+    at: text("When it was asked, ISO 8601, UTC."),
+    files: z.array(declared).readonly().describe("What the settings files say of it now."),
+    above: z.array(above).readonly().describe("Domains above it that have an entry."),
+    vipEnd: z
+      .enum(["excluded", "kept"])
+      .describe(
+        "Of a VIP: what its mailbox becomes when the files declare it no more, by their lists.vips.onDelete.",
+      )
+      .exactOptional(),
+    held: z
+      .array(held)
+      .readonly()
+      .describe("What the tenant holds of it; absent where it was not asked or did not answer.")
+      .exactOptional(),
+    history: z.array(event).readonly().describe("What commits changed, newest first."),
+    isHistoryOfOtherFiles: z
+      .boolean()
+      .describe(
+        "Whether the history is of other files of the repository: those that are asked for never had it.",
+      ),
+    rollouts: z
+      .array(rollout)
+      .readonly()
+      .describe("What rollouts did of it at the tenant, newest first; absent where no journal was read.")
+      .exactOptional(),
+    mail: z
+      .strictObject({ summary: evidenceSummary, of: z.array(mail).readonly() })
+      .readonly()
+      .exactOptional(),
+    missing: z.array(z.string()).readonly().describe("What could not be asked or told, a sentence each."),
+  })
+  .readonly()
+  .meta({
+    title: "Email security story of a value",
+    description: "All that is known of one entry or VIP, as `email-security why` writes it as JSON.",
+  });
+
+export type WhyStory = z.infer<typeof whySchema>;

@@ -1,0 +1,174 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { ConfigurationError } from "../../client";
+import { isSameStanding, type Standing, standingJson } from "../../settings/entry-fields";
+import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../../settings/plan-digest";
+import { standingText } from "../../settings/standing-text";
+import { quote } from "../../settings/text";
+
+/** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
+export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
+export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
+
+/** The one that names the settings file which is declared before those of the plan, where a rollout is rolled back. */
+export const PLAN_FIRST = "EMAIL_SECURITY_PLAN_FIRST";
+
+/** What a list is about to do to one of its own. */
+export interface Intent {
+  readonly kind: string;
+  readonly key: string;
+  readonly before: Standing | undefined;
+  readonly after: Standing | undefined;
+}
+
+/** A plan that was reviewed: nothing else may be done. */
+export interface ReviewedPlan {
+  /** Why something may not be done, in a sentence; undefined when it was reviewed just so. */
+  readonly refusal: (intent: Intent) => string | undefined;
+  /** Where the run only removes: whether it removes this one. What else differs from what is declared, it leaves. */
+  readonly onlyRemoves?: OnlyRemoves;
+}
+
+/** Whether a run that only removes removes one, by its kind in a plan and its key in a list. */
+export type OnlyRemoves = (kind: string, key: string) => boolean;
+
+const standing = z.object({
+  ...standingJson,
+  by: z.string().exactOptional(),
+  at: z.string().exactOptional(),
+});
+
+const planFile = z.object({
+  digest: z.string(),
+  tenant: z.object({ host: z.string() }),
+  source: z.object({
+    kind: z.string(),
+    stack: z.string().optional(),
+    resource: z.string().optional(),
+    files: z.array(z.string()).optional(),
+  }),
+  changes: z.array(
+    z.object({
+      kind: z.string(),
+      key: z.string(),
+      before: standing.exactOptional(),
+      after: standing.exactOptional(),
+      mayReplace: z.array(z.object({ key: z.string(), before: standing })).exactOptional(),
+    }),
+  ),
+  only: z
+    .object({
+      what: z.literal("expired"),
+      removes: z.array(z.object({ kind: z.string(), key: z.string() })),
+    })
+    .exactOptional(),
+});
+
+/** A plan's file, as far as a run is held to it. */
+export type PlanFile = z.infer<typeof planFile>;
+
+/**
+ * The plan that the environment names; undefined where it names none.
+ *
+ * @param host the service's host, which must be the plan's.
+ * @throws {ConfigurationError} when it can't be read, is not the one of the digest, or is of another tenant.
+ */
+export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): ReviewedPlan | undefined {
+  const plan = readPlanFile(environment);
+  if (plan === undefined) return undefined;
+  if (plan.tenant.host !== host) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
+    );
+  }
+  return reviewedPlan(plan);
+}
+
+/**
+ * The file of the plan that the environment names; undefined where it names none.
+ *
+ * @throws {ConfigurationError} when it can't be read, or is not the one of the digest.
+ */
+export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefined {
+  const file = environment[PLAN_FILE];
+  const digest = environment[PLAN_DIGEST];
+  if (!file && !digest) return undefined;
+  if (!file) {
+    throw new ConfigurationError(
+      `${PLAN_DIGEST} is set and ${PLAN_FILE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
+    );
+  }
+  const plan = read(file);
+  const { digest: own, changes, tenant, source } = plan;
+  if (isOldDigest(own)) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
+    );
+  }
+  const parts = partsOfDigest(own);
+  const isWhole =
+    parts?.observed === hashOfTouched(changes) && parts.tenant === hashOfTenant(tenant.host, source.stack);
+  if (!isWhole || (digest !== undefined && digest !== "" && digest.trim() !== own)) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
+    );
+  }
+  return plan;
+}
+
+/** What the plan's run only removes; undefined where it does all that is declared. */
+export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | undefined {
+  if (only === undefined) return undefined;
+  const going = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
+  return (kind, key) => going.has(`${kind} ${key}`);
+}
+
+function reviewedPlan(plan: PlanFile): ReviewedPlan {
+  const { changes } = plan;
+  const onlyRemoves = onlyRemovesOf(plan);
+  // What is taken over is no more under its own key.
+  const replaced = changes.flatMap(({ kind, mayReplace = [] }) =>
+    mayReplace.map((one) => ({ kind, ...one })),
+  );
+  const all: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replaced, ...changes];
+  const reviewed = new Map(all.map((change) => [`${change.kind} ${change.key}`, change]));
+  return {
+    ...(onlyRemoves === undefined ? {} : { onlyRemoves }),
+    refusal({ kind, key, before, after }) {
+      const change = reviewed.get(`${kind} ${key}`);
+      if (change === undefined)
+        return `is ${told(before)}, and the review did not show that it would be ${told(after)}`;
+      if (!isSameStanding(change.before, before)) {
+        return `was ${told(change.before)} at the review, and is ${told(before)} now`;
+      }
+      if (!isSameStanding(change.after, after)) {
+        return `was to be ${told(change.after)} at the review, and is declared as ${told(after)} now`;
+      }
+      return undefined;
+    },
+  };
+}
+
+function read(file: string): PlanFile {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} (${quote(file, 300)}) can't be read: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+  try {
+    return planFile.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new ConfigurationError(
+      `${PLAN_FILE} (${quote(file, 300)}) holds no plan as \`email-security plan --format json\` writes it.`,
+      { cause },
+    );
+  }
+}
+
+function told(one: Standing | undefined): string {
+  return one === undefined ? "not there" : standingText(one);
+}

@@ -1,0 +1,101 @@
+import { quote } from "../../settings/text";
+import { STORAGE_REASONS, systemReason, unwritableReason } from "../model/system-reasons";
+import { JournalError } from "./journal-error";
+
+/** Makes errors of a file into those that say what to do; our own stay as they are. */
+export async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const reason = reasonOf(error, file);
+    if (reason === undefined) throw error;
+    const said = error instanceof Error ? error.message : String(error);
+    throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${said})`, {
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Why a file can't be used, and what to do; undefined for what is no error of it.
+ *
+ * @param file looked at where SQLite's code has several causes: it calls a full disk an I/O error.
+ */
+export function reasonOf(error: unknown, file?: string): string | undefined {
+  const code = resultCode(error);
+  if (code === undefined) return systemReason(error);
+  const known = file === undefined || !STORAGE_CODES.has(code) ? undefined : unwritableReason(file);
+  return known ?? REASONS.get(code) ?? OTHERWISE;
+}
+
+/** Whether another process has what is wanted. */
+export function isBusy(error: unknown): boolean {
+  return resultCode(error) === BUSY;
+}
+
+/** How long an error may be waited for to pass, in milliseconds; 0 where it does not pass by itself. */
+export function patienceWith(error: unknown): number {
+  const code = resultCode(error);
+  if (code === BUSY || code === LOCKED) return LOCK_MS;
+  const mayPass =
+    code === undefined ? /^(ENOSPC|EDQUOT|EMFILE|ENFILE|EIO)$/.test(errno(error)) : PASSING.has(code);
+  return mayPass ? HICCUP_MS : 0;
+}
+
+/** A lock ends with whoever has it: a backup, a person's query. */
+const LOCK_MS = 120_000;
+/** What else may pass by itself does so at once, or somebody is needed. */
+const HICCUP_MS = 10_000;
+
+/** SQLite's result code without the details that it may carry in its upper bits. */
+function resultCode(error: unknown): number | undefined {
+  const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
+  return typeof code === "number" ? code & 0xff : undefined;
+}
+
+function errno(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+const [BUSY, LOCKED, NO_MEMORY, READ_ONLY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL] = [
+  5, 6, 7, 8, 10, 13, 14, 15,
+];
+const STORAGE_CODES: ReadonlySet<number> = new Set([READ_ONLY, IO_ERROR, CANT_OPEN]);
+const PASSING: ReadonlySet<number> = new Set([NO_MEMORY, IO_ERROR, FULL, CANT_OPEN, PROTOCOL]);
+
+const { NO_ACCESS, DISK_FULL, DISK_FAILED } = STORAGE_REASONS;
+const IS_LOCKED = "another process keeps it locked. Look for one that hangs, and end it; then go on.";
+const NOT_AS_LEFT =
+  "it is not as this program left it: somebody changed it, or it is damaged. Bring back a copy of it, or begin a new rollout with another file.";
+
+/** By SQLite's result code. */
+const REASONS: ReadonlyMap<number, string> = new Map([
+  [1, NOT_AS_LEFT],
+  [3, NO_ACCESS],
+  [BUSY, IS_LOCKED],
+  [LOCKED, IS_LOCKED],
+  [
+    NO_MEMORY,
+    "this machine has no memory left. Change fewer tenants at once (`--max-concurrent`), then go on.",
+  ],
+  [READ_ONLY, NO_ACCESS],
+  [IO_ERROR, DISK_FAILED],
+  [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
+  [FULL, DISK_FULL],
+  [
+    CANT_OPEN,
+    "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder.",
+  ],
+  [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
+  [17, NOT_AS_LEFT],
+  [19, NOT_AS_LEFT],
+  [20, NOT_AS_LEFT],
+  [22, "the file system has no files as large as it. Give a place on another."],
+  [
+    26,
+    "the file is no SQLite database; it was left as it is. Give the name of another, or of one to be made.",
+  ],
+]);
+
+const OTHERWISE =
+  "SQLite refused it. Look at the file and its disk, or begin a new rollout with another file.";

@@ -1,0 +1,186 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Journal } from "../journal/journal";
+import type { RolloutSpec } from "../journal/rollout-record";
+import { namesOf } from "../locks/mark-of-rollout";
+import { RolloutCommands } from "../model/commands";
+import { nextStep, type RolloutView, type Step } from "../model/next-step";
+import type { RolloutEvent } from "../model/rollout-event";
+import type { RolloutState } from "../model/wave";
+import type { Lane } from "../queue/lane";
+import { endedByJournal, journalFailure } from "./ended-by-journal";
+import { checkHealth, type HealthContext } from "./health";
+
+/** What conducting a rollout takes. */
+export interface CoordinatorOptions {
+  readonly journal: Journal;
+  readonly lane: Lane;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
+  readonly health: HealthContext;
+  /** How many tenants can be under way at once, whatever the waves allow. */
+  readonly capacity: number;
+  /** Asked before each wave begins; a sentence keeps it from beginning, and stops the rollout. Default: nothing does. */
+  readonly beforeWave?: () => Promise<string | undefined>;
+  /** Told what happened, in order; by this process and by others. */
+  readonly onEvent: (event: RolloutEvent) => void;
+  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  readonly anyTime?: boolean | undefined;
+  /** Asks to begin nothing more; what is under way is finished. */
+  readonly stopping: AbortSignal;
+  /** Asks to end at once. */
+  readonly aborted: AbortSignal;
+  /** How often the journal is looked at, in milliseconds. Default: 200. */
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 200;
+
+/**
+ * Conducts a rollout until it is done, stops, waits for a person, or is interrupted; answers the state in which it is left.
+ * All that it knows is in the journal, so that another can go on where it was.
+ *
+ * @throws {JournalError} or {DatabaseError} when the journal fails: it tells what this run alone knows, of each tenant that the
+ * journal does not speak true of. Nothing is under way here any more then.
+ */
+export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
+  const { journal, lane } = options;
+  const known: { spec?: RolloutSpec; view?: RolloutView } = {};
+  try {
+    known.spec = (await journal.record(id)).spec;
+    return await conducted(id, options, (view) => {
+      known.view = view;
+    });
+  } catch (error) {
+    // Nothing more is begun; what is under way comes to its end, and says how.
+    await lane.drain();
+    const failure = journalFailure(error);
+    if (failure === undefined) throw error;
+    const { unwritten = [] } = lane;
+    // It may have been for a moment: then what was written meanwhile counts, and whoever looks there finds why.
+    journal.database.hurry(0);
+    const view = await journal.view(id, 0).catch(() => undefined);
+    if (view !== undefined && view.state !== "running" && unwritten.length === 0) return view.state;
+    if (view?.state === "running") {
+      await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
+    }
+    throw endedByJournal(failure, {
+      commands: options.commands ?? new RolloutCommands(),
+      id,
+      spec: known.spec,
+      view: view ?? known.view,
+      unwritten,
+    });
+  }
+}
+
+async function conducted(
+  id: string,
+  options: CoordinatorOptions,
+  seen: (view: RolloutView) => void,
+): Promise<RolloutState> {
+  const { journal, lane, capacity, anyTime = false, stopping, aborted, pollMs = POLL_MS } = options;
+  const events = new EventTail(id, options);
+  for (;;) {
+    const view = await journal.view(id, 0);
+    seen(view);
+    await events.tell();
+    // What was stopped at once has ended by itself when it can still be told how.
+    if (aborted.aborted) await lane.drain();
+    // Nobody is at these tenants any more, and the journal has them under way.
+    const [unwritten] = lane.unwritten ?? [];
+    if (unwritten !== undefined) throw unwritten;
+    if (view.state !== "running" || aborted.aborted) return view.state;
+    const busy = view.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+    const isBusy = busy > 0;
+    if (stopping.aborted && !isBusy) {
+      await lane.drain();
+      await journal.interrupted(id, "It was interrupted; what was under way is finished.");
+      await events.tell();
+      return view.state;
+    }
+    // A tenant that nobody has begun, as where no worker can, is not waited for.
+    if (stopping.aborted) await journal.takeBack(id);
+    const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
+    const step = nextStep({ ...view, anyTime, capacity: left }, Date.now());
+    if (step.kind === "pause" && !stopping.aborted) {
+      await journal.interrupted(id, step.reason, step.untilMs);
+      await events.tell();
+      return view.state;
+    }
+    // Ctrl-C begins no soak and no check: they are for who goes on.
+    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted) await pause(pollMs, aborted);
+    else await take(id, step, options);
+  }
+}
+
+async function take(
+  id: string,
+  step: Exclude<Step, { kind: "wait" | "pause" }>,
+  options: CoordinatorOptions,
+): Promise<void> {
+  const { journal, lane, health, aborted } = options;
+  switch (step.kind) {
+    case "begin": {
+      const why = await options.beforeWave?.();
+      return why === undefined ? await journal.wave(id, step.wave, "running") : await journal.stop(id, why);
+    }
+    case "release":
+      return await journal.release(id, step.wave, step.tenants, lane);
+    case "soak":
+      return await journal.wave(id, step.wave, "soaking", { soakUntilMs: step.untilMs });
+    case "check": {
+      const { spec } = await journal.record(id);
+      const wave = spec.waves[step.wave];
+      if (wave === undefined) return;
+      const tenants = await journal.tenants(id);
+      const unseen = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+      const skipped = namesOf(spec.skipped);
+      const changed = tenants
+        .filter((one) => one.wave === step.wave && !skipped.has(one.name))
+        .filter((one) => one.state === "done" || unseen.has(one.name))
+        .map((one) => ({ ...one, finishedAtMs: one.finishedAtMs ?? unseen.get(one.name) }));
+      const found = await checkHealth(wave, changed, health);
+      // What was cut short says nothing of the wave.
+      if (aborted.aborted) return;
+      return await journal.wave(id, step.wave, "checking", { health: found });
+    }
+    case "settle":
+      return await journal.wave(id, step.wave, "done");
+    case "hand-over":
+      return await journal.handOver(id, step.wave, step.reason);
+    case "stop":
+      return await journal.stop(id, step.reason);
+    case "finish":
+      return await journal.finishRollout(id);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}
+
+/** Reads the events of a rollout as they come. */
+class EventTail {
+  readonly #id: string;
+  readonly #options: Pick<CoordinatorOptions, "journal" | "onEvent">;
+  #seq: number | undefined;
+
+  constructor(id: string, options: Pick<CoordinatorOptions, "journal" | "onEvent">) {
+    this.#id = id;
+    this.#options = options;
+  }
+
+  async tell(): Promise<void> {
+    const { journal, onEvent } = this.#options;
+    // Those of earlier runs were told then.
+    this.#seq ??= await journal.lastStart(this.#id);
+    for (;;) {
+      const events = await journal.eventsSince(this.#id, this.#seq);
+      for (const event of events) {
+        this.#seq = event.seq;
+        onEvent(event);
+      }
+      if (events.length < 1_000) return;
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import { excerpt, quote } from "../../settings/text";
+import { DatabaseError } from "../database/database-error";
+import { JournalError } from "../database/journal-error";
+import type { RolloutSpec } from "../journal/rollout-record";
+import type { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { RolloutView } from "../model/next-step";
+import type { RolloutState } from "../model/wave";
+import { UnwrittenError } from "../queue/lane";
+import { isOfStorage } from "./journaled-job";
+
+/** What a run knows by itself of a rollout whose journal fails. */
+export interface KnownWithoutJournal {
+  readonly id: string;
+  readonly commands: RolloutCommands;
+  readonly spec: RolloutSpec | undefined;
+  /** What the journal said last. */
+  readonly view: RolloutView | undefined;
+  readonly unwritten: readonly UnwrittenError[];
+}
+
+/** The failure of the journal that is behind an error; undefined where it is another's. */
+export function journalFailure(error: unknown): Error | undefined {
+  if (error instanceof UnwrittenError) {
+    const { cause } = error;
+    return cause instanceof Error ? cause : error;
+  }
+  // A rollout that is under way is not in its journal any more.
+  const isMissing = error instanceof RolloutError && error.code === "ERR_ROLLOUT_NOT_FOUND";
+  return isOfStorage(error) || isMissing ? error : undefined;
+}
+
+/** Tells that a rollout ended since its journal failed, what is done, what is not, and how to go on. */
+export function endedByJournal(cause: Error, known: KnownWithoutJournal): JournalError | DatabaseError {
+  const message = [
+    `This run of the rollout ${known.id} has ended, since its journal failed: ${cause.message}`,
+    ...tenantLines(known.unwritten),
+    ...wholeLine(known),
+    howToGoOn(cause, known),
+  ].join("\n");
+  return retold(cause, message);
+}
+
+function retold(cause: Error, message: string): JournalError | DatabaseError {
+  return cause instanceof DatabaseError
+    ? new DatabaseError(message, { cause })
+    : new JournalError(message, { cause, isGone: isGone(cause) });
+}
+
+/** A failure of the journal where nothing was begun yet, told as such; another's stays as it is. */
+export function beforeAnything(error: unknown): unknown {
+  return isOfStorage(error) ? retold(error, `${error.message}\nNothing was changed by this run.`) : error;
+}
+
+/** A failure of the journal after a run has ended, told with how it ended; another's stays as it is. */
+export function afterAll(error: unknown, id: string, state: RolloutState): unknown {
+  if (!isOfStorage(error)) return error;
+  const how = state === "running" ? "was interrupted" : `is ${state}`;
+  return retold(error, `The rollout ${id} ${how}, and its report can't be read: ${error.message}`);
+}
+
+/** Tells that somebody else might conduct a rollout by now. */
+export function holdLost(id: string, why: unknown, commands: RolloutCommands): JournalError {
+  const told = why instanceof Error ? why.message : String(why);
+  return new JournalError(
+    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${told.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows how far it is, and \`${commands.resume(id)}\` does what is left.`,
+  );
+}
+
+/** So many tenants are named. */
+const NAMED = 50;
+
+function tenantLines(unwritten: readonly UnwrittenError[]): string[] {
+  // Those that were not begun need nothing but another run.
+  const ordered = unwritten.toSorted(
+    (one, other) => Number(one.became === "left") - Number(other.became === "left"),
+  );
+  const lines = ordered.slice(0, NAMED).map((one) => `  ${quote(one.job.tenant)} ${becameWords(one)}`);
+  return unwritten.length > NAMED ? [...lines, `  … and ${unwritten.length - NAMED} more`] : lines;
+}
+
+function becameWords({ became, failure }: UnwrittenError): string {
+  switch (became) {
+    case "changed":
+      return "was changed, and the journal does not say so";
+    case "failed":
+      return `failed, and the journal does not say so: ${failure?.code}: ${excerpt((failure?.message ?? "").replace(/\s+/g, " "), 500)}`;
+    case "left":
+      return "was not begun";
+  }
+}
+
+function wholeLine({ view, unwritten }: KnownWithoutJournal): string[] {
+  if (view === undefined) return [];
+  const counts = view.waves.map((wave) => wave.counts);
+  const sum = (...states: (keyof (typeof counts)[number])[]): number =>
+    counts.reduce((all, of) => states.reduce((some, state) => some + of[state], all), 0);
+  const [hold, failed] = [sum("done", "unchanged"), sum("failed")];
+  const [left, skipped] = [sum("pending", "released", "running"), sum("skipped")];
+  const others = unwritten.length === 0 ? "" : ", those above among them";
+  return [
+    `By what it said last, ${hold} of ${hold + failed + skipped + left} tenants hold what is declared, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${left} are left${others}.`,
+  ];
+}
+
+function howToGoOn(cause: Error, { id, spec, commands }: KnownWithoutJournal): string {
+  const resume = `\`${commands.resume(id)}\``;
+  if (!isGone(cause))
+    return `Once that is mended, go on: ${resume} looks at what is left, and changes nothing twice.`;
+  const anew =
+    spec?.rollsBack === undefined
+      ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants anew`
+      : "set the settings files back by hand, and begin a new rollout: it plans all tenants anew";
+  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else abandon this rollout, \`${commands.abandon(id)}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
+}
+
+function isGone(cause: Error): boolean {
+  return cause instanceof RolloutError || (cause instanceof JournalError && cause.isGone);
+}

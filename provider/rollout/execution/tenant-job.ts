@@ -1,0 +1,330 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { scratchFolder } from "../../machine/scratch-folder";
+import { identityOfObserved } from "../../plan/observed";
+import { readyPulumi } from "../../plan/pulumi";
+import { parsePlan } from "../../plan/render/json";
+import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
+import { PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../../resources/same-tenant";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { excerpt, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { hasDied } from "../engine/engine-causes";
+import type { EnginePool } from "../engine/engine-pool";
+import type { UpResult } from "../engine/up-request";
+import type { Journal } from "../journal/journal";
+import type { ClaimedTenant, RolloutSpec, TenantSummary } from "../journal/rollout-record";
+import { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { StackMarker } from "../model/stack-marker";
+import type { Target } from "../model/target";
+import { inTemporaryFolder } from "../model/temporary-folder";
+import { readTenant } from "../planning/plan-target";
+import { notAsPlanned } from "../planning/plan-verification";
+import { codeIn } from "../planning/tenant-error";
+import type { AddressHealth } from "../probing/address-health";
+import type { Reach } from "../probing/target-client";
+import type { DoJob } from "../queue/lane";
+import type { PermitOffice } from "../rate-limit/permit-office";
+import type { NextCommands } from "../report/advice";
+import { leftOutText } from "../report/told-rollout";
+import {
+  isStackThere,
+  removeLocks,
+  repairStackFiles,
+  type StackWithFolder,
+  stackFiles,
+  unlockAdvice,
+} from "../stack/run-on-stack";
+import { isLeftBehind, stackLocks } from "../stack/stack-lock";
+import { ofTenant } from "../stack/tenant-environment";
+import { tornState } from "../stack/torn-files";
+import { readKey } from "../targets/read-key";
+import { limitOf } from "../targets/service-limit";
+import { isOfStorage, journaledJob, noted } from "./journaled-job";
+import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
+
+/** What changing tenants takes, on whichever machine. */
+export interface TenantJobOptions {
+  readonly journal: Journal;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
+  readonly pool: EnginePool;
+  readonly office: PermitOffice;
+  /** What is known of the tenants' addresses. */
+  readonly addresses: AddressHealth;
+  /** The project of a rollout, laid out here. */
+  readonly workFolder: (rollout: string) => Promise<WorkPlace>;
+  /** Who does it: `host:pid`. */
+  readonly worker: string;
+  /** Where keys come from. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  readonly lockWaitMs?: number;
+  /** Told what is being done where it takes long. */
+  readonly log?: (line: string) => void;
+}
+
+/** Where a rollout's engine runs. */
+export interface WorkPlace {
+  readonly folder: string;
+  /** The environment of the CLI: without any key. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+const LOCK_WAIT_MS = 10 * 60_000;
+const LOCK_POLL_MS = 2_000;
+/** Longer than an engine lives whose worker died: it ends when it is told, or at the first permit that it does not get. */
+const ORPHAN_MS = 30_000;
+/** Far longer than a stack takes to be made, with all that Pulumi tries again. */
+const CREATION_MS = 5 * 60_000;
+
+/**
+ * What is done for one tenant when its turn has come: `pulumi up`, held to its plan, and a look whether the tenant then holds
+ * what is declared. How it went is in the journal.
+ */
+export function tenantJob(options: TenantJobOptions): DoJob {
+  const { addresses, commands = new RolloutCommands() } = options;
+  const next = ({ job, spec }: ClaimedTenant): NextCommands => nextCommands(job.rollout, spec, commands);
+  return journaledJob({ ...options, next }, async (claimed, secrets, signal) => {
+    const { target } = claimed;
+    try {
+      await addresses.ensureAnswers(target);
+      await apply(claimed, secrets, signal, options);
+      addresses.learned(target, undefined);
+    } catch (error) {
+      if (!signal.aborted) addresses.learned(target, error);
+      throw error;
+    }
+  });
+}
+
+async function apply(
+  claimed: ClaimedTenant,
+  secrets: string[],
+  signal: AbortSignal,
+  options: TenantJobOptions,
+): Promise<void> {
+  const { spec, target, digest, plan, summary, job, attempt } = claimed;
+  const { pool, office, environment } = options;
+  const key = await readKey(target, { environment });
+  secrets.push(key);
+  const engine = await readyPulumi(options.log);
+  const place = await options.workFolder(job.rollout);
+  const limit = limitOf(spec.services, target);
+  using scratch = inTemporaryFolder(() => scratchFolder("plan"));
+  const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
+  try {
+    const planFile = join(scratch.path, "plan.json");
+    const { only } = summary;
+    const held = only === undefined ? plan : JSON.stringify({ ...(JSON.parse(plan) as object), only });
+    inTemporaryFolder(() => writeFileSync(planFile, held, { mode: 0o600 }));
+    const request = {
+      stack: target.stack,
+      isThere: summary.isStackThere,
+      mayBePending: attempt > 1 || summary.isStackPending === true,
+      resource: summary.resource,
+      front: summary.front ?? "dynamic",
+      settings: target.settings,
+      ...(summary.first === undefined ? {} : { first: summary.first }),
+      ...(only === undefined ? {} : { targets: only.targets }),
+      ...withoutUndefined({ marker: markerOf(claimed) }),
+      today: spec.today,
+      folder: place.folder,
+      command: engine.command,
+      version: engine.version,
+      environment: plain({
+        ...engine.environment(place.environment),
+        NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
+        ...ofTenant(target, key, environment),
+        ...sameTenantAs(summary),
+        ...expectedTenant(target, summary.identity),
+        ...grant.environment,
+        [PLAN_FILE]: planFile,
+        [PLAN_DIGEST]: digest,
+        ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
+      }),
+    };
+    const stack = { project: spec.project, stack: target.stack, ...place };
+    const permits: Reach["permits"] = (_target, isAllowed) =>
+      office.permits(target.baseUrl, limit, isAllowed);
+    const reach = { environment, permits, signal };
+    const readNow = async (): Promise<TenantIdentity> =>
+      identityOfObserved(target.baseUrl, (await readTenant(target, key, reach)).observed);
+    // Another key of this tenant may have been used since the planning.
+    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal);
+    for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
+    const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
+      const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
+        pool.up({ ...request, environment, mayBePending: request.mayBePending || mayBePending }, signal),
+      );
+      return await whenUnlocked(claimed, stack, signal, options, up);
+    };
+    let result = await upAs(request.environment);
+    const code = result.ok ? undefined : codeIn(new Error(result.message));
+    if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
+      const now = await readNow().catch(() => undefined);
+      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal);
+      const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
+      if (code === "ERR_OTHER_TENANT" && planned !== undefined && now !== undefined) {
+        await noted(
+          options.journal,
+          claimed,
+          "It doesn't hold what it held when it was planned. It is no tenant that rollouts know by another name: tried again.",
+        );
+        result = await upAs(environment);
+      }
+    }
+    if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
+    const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
+    // A tenant that was planned empty is identified by what it holds now.
+    if (identity !== undefined) {
+      try {
+        await options.journal.identify(claimed, identity);
+        if (wasEmpty(summary)) await assertNoOtherKey(claimed, identity, options.journal);
+      } catch (error) {
+        // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
+        if (!isOfStorage(error)) throw error;
+      }
+    }
+    if (left.length > 0) throw notAsDeclared(target, left);
+  } finally {
+    grant.revoke();
+  }
+}
+
+/** What the stack's state says of its last rollout from now on. */
+function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
+  const { added, changed, removed } = summary.planned;
+  const isChanged = spec.task === undefined && added + changed + removed > 0;
+  return isChanged ? { rollout: job.rollout, seq, at: new Date().toISOString() } : summary.marker;
+}
+
+/** What the planning saw of the tenant, as the provider reads it. */
+function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
+  return {
+    ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
+    ...(acceptsEmptyTenant === true ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
+  };
+}
+
+/** An engine that dies is begun once more, and that is told: it finds what the first has done. */
+function oneMoreTry(
+  claimed: ClaimedTenant,
+  journal: Journal,
+  signal: AbortSignal,
+  up: (mayBePending: boolean) => Promise<UpResult>,
+): (mayBePending: boolean) => Promise<UpResult> {
+  let isSecond = false;
+  return async (mayBePending) => {
+    const result = await up(mayBePending || isSecond);
+    if (result.ok || result.isLocked || isSecond || signal.aborted || !hasDied(result.message)) return result;
+    isSecond = true;
+    const [what] = result.message.split("\n");
+    await noted(journal, claimed, `${excerpt(what ?? "", 300)} Tried once more.`);
+    return await up(true);
+  };
+}
+
+/** Runs the engine; where another run holds the stack, waits for it. A lock that a dead process left is taken away. */
+async function whenUnlocked(
+  claimed: ClaimedTenant,
+  place: StackWithFolder,
+  signal: AbortSignal,
+  { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
+  up: (isUnlocked: boolean) => Promise<UpResult>,
+): Promise<UpResult> {
+  const { takenOverFrom, summary } = claimed;
+  const startedAt = Date.now();
+  let heldSince = startedAt;
+  let told: string | undefined;
+  let isUnlocked = false;
+  for (;;) {
+    const result = await up(isUnlocked);
+    if (result.ok || !result.isLocked) return result;
+    const waitedMs = Date.now() - startedAt;
+    const { owners, told: who } = stackLocks(result.message);
+    if (told !== who) heldSince = Date.now();
+    const isOrphans = (host: string) =>
+      waitedMs > ORPHAN_MS && takenOverFrom?.startsWith(`${host}:`) === true;
+    // All of a stack's locks are taken away at once: none may be of somebody who still runs.
+    const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphans(owner.host)) === true;
+    const mayBeNever = owners !== undefined && !summary.isStackThere && Date.now() - heldSince > CREATION_MS;
+    const isNeverMade = mayBeNever && !(await isStackThere(place));
+    if (isDead || isNeverMade) {
+      await noted(
+        journal,
+        claimed,
+        `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
+      );
+      await removeLocks(place);
+      isUnlocked = true;
+      continue;
+    }
+    if (waitedMs >= lockWaitMs) throw await stillLocked(claimed, place, who, waitedMs);
+    if (told !== who) await noted(journal, claimed, `the stack is locked by ${who}; waiting for it`);
+    told = who;
+    await sleep(LOCK_POLL_MS, undefined, { signal });
+  }
+}
+
+async function stillLocked(
+  { target: { name, stack } }: ClaimedTenant,
+  place: StackWithFolder,
+  who: string,
+  waitedMs: number,
+): Promise<RolloutError> {
+  // What Pulumi can't unlock, for it is not there, is unlocked by who waits for longer than it takes to be made.
+  const way = (await isStackThere(place))
+    ? await unlockAdvice(place)
+    : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${CREATION_MS / 60_000} min: leave out --lock-wait`;
+  return new RolloutError(
+    "ERR_STACK_LOCKED",
+    `The stack ${quote(stack)} of ${quote(name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. ${way}`,
+  );
+}
+
+/** How somebody goes on with a rollout in which a tenant failed. */
+function nextCommands(
+  id: string,
+  { source, rollsBack, task }: RolloutSpec,
+  commands: RolloutCommands,
+): NextCommands {
+  return {
+    resume: commands.resume(id),
+    anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
+  };
+}
+
+function failureOf(message: string): Error {
+  // The provider's own code, where it is one that the engine tells.
+  return new EmailSecurityError(codeIn(new Error(message)), message);
+}
+
+const SHOWN = 10;
+
+function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError {
+  const more = left.length > SHOWN ? [`  … ${leftOutText(left.length - SHOWN)}`] : [];
+  return new RolloutError(
+    "ERR_ROLLOUT_NOT_AS_DECLARED",
+    [
+      `Everything was written, and ${quote(name)} is not as declared:`,
+      ...left.slice(0, SHOWN).map((line) => `  ${line}`),
+      ...more,
+    ].join("\n"),
+  );
+}
+
+/** Options of Node.js, with what ends a provider process whose engine is gone. */
+function withParentWatch(options = ""): string {
+  const file = join(__dirname, "..", "engine", "watch-parent.js").replace(/["\\]/g, "\\$&");
+  return `${options} --require "${file}"`.trim();
+}
+
+function plain(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

@@ -1,0 +1,39 @@
+import type { Journal } from "../journal/journal";
+import { layOut, type WorkFolder } from "../planning/file-bundle";
+import { engineEnvironment } from "../planning/plan-rollout";
+import { projectFolder, requireSameBackend, stateBackend } from "../stack/state-backend";
+import type { WorkPlace } from "./tenant-job";
+
+/** The projects of rollouts, laid out on this machine once each. */
+export class WorkPlaces {
+  readonly #journal: Journal;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #places = new Map<string, Promise<WorkPlace & Pick<WorkFolder, "remove">>>();
+
+  constructor(journal: Journal, environment: NodeJS.ProcessEnv) {
+    this.#journal = journal;
+    this.#environment = environment;
+  }
+
+  /** @throws {RolloutError} when this machine's state backend is another one than that of the rollout. */
+  async of(rollout: string): Promise<WorkPlace> {
+    const place = this.#places.get(rollout) ?? this.#layOut(rollout);
+    this.#places.set(rollout, place);
+    // What could not be read or laid out now may be later.
+    place.catch(() => this.#places.delete(rollout));
+    return await place;
+  }
+
+  close(): void {
+    for (const place of this.#places.values()) void place.then(({ remove }) => remove()).catch(() => {});
+  }
+
+  async #layOut(rollout: string): Promise<WorkPlace & Pick<WorkFolder, "remove">> {
+    const { spec } = await this.#journal.record(rollout);
+    const backend = stateBackend(this.#environment, projectFolder(spec.source));
+    requireSameBackend(rollout, spec, backend);
+    const { path, remove } = layOut(await this.#journal.files(rollout), spec.project, backend.url);
+    const environment = engineEnvironment(this.#environment, spec.keyVariables, backend);
+    return { folder: path, environment, remove };
+  }
+}

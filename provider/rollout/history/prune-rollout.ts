@@ -1,0 +1,74 @@
+import { gzipSync } from "node:zlib";
+import { saidOf } from "../../files/element-fields";
+import type { Change, Plan } from "../../plan/plan";
+import { standingOf } from "../../settings/entry-fields";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Database } from "../database/database";
+import { parsed, unpacked } from "../database/stored-values";
+import type { RolloutSpec } from "../journal/rollout-record";
+import type { KeptChange } from "../model/history-schema";
+import { isOpenState } from "../model/wave";
+
+/**
+ * Takes what is large from a rollout in the journal: its settings files, all of its plans but what changed, and the steps of its
+ * tenants. What an audit asks for stays: the rollout with its digests, who began and went on with it and when, its waves, and of
+ * each tenant how it ended and each change, with its list, comment, ticket and owner. One transaction: it is whole, or pruned.
+ *
+ * @param nowMs in milliseconds since 1970.
+ * @returns false where it is not through (any more), or was pruned already: then nothing was taken.
+ */
+export async function pruneRollout(database: Database, id: string, nowMs: number): Promise<boolean> {
+  return await database.transaction(async (transaction) => {
+    const [row] = await transaction.query("SELECT state, spec FROM rollouts WHERE id = $1", [id]);
+    if (row === undefined || isOpenState(String(row["state"]))) return false;
+    const spec = parsed<RolloutSpec>(row["spec"]);
+    if (spec.prunedAtMs !== undefined) return false;
+    const tenants = await transaction.query(
+      "SELECT name FROM rollout_tenants WHERE rollout = $1 AND plan IS NOT NULL",
+      [id],
+    );
+    for (const { name = null } of tenants) {
+      const [tenant] = await transaction.query(
+        "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+        [id, name],
+      );
+      const plan = parsed<Partial<Plan>>(unpacked(tenant?.["plan"]).toString("utf8"));
+      await transaction.query("UPDATE rollout_tenants SET plan = $3 WHERE rollout = $1 AND name = $2", [
+        id,
+        name,
+        gzipSync(JSON.stringify(keptOf(plan))),
+      ]);
+    }
+    await transaction.query("DELETE FROM rollout_files WHERE rollout = $1", [id]);
+    await transaction.query(
+      `DELETE FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"tenant-%' AND happening NOT LIKE '{"kind":"tenant-skipped"%'`,
+      [id],
+    );
+    await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
+      id,
+      JSON.stringify({ ...spec, prunedAtMs: nowMs } satisfies RolloutSpec),
+    ]);
+    return true;
+  });
+}
+
+/** What stays of a plan: no plan that anything could be held to, but all that tells one change from another. */
+interface KeptPlan {
+  readonly isPruned: true;
+  readonly changes: readonly KeptChange[];
+}
+
+function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {
+  return { isPruned: true, changes: changes.map(keptChange) };
+}
+
+/** What is told of a change for as long as the journal has its rollout. Who made what was there is no part of what that did. */
+export function keptChange(change: Change | KeptChange): KeptChange {
+  const { sign, kind, key, value, before, after } = change;
+  const { why, accepted } = change;
+  return {
+    ...{ sign, kind, key, value },
+    ...withoutUndefined({ before: before && standingOf(before), after: after && standingOf(after) }),
+    ...withoutUndefined({ why, ...saidOf(change), accepted }),
+  };
+}

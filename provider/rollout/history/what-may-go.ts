@@ -1,0 +1,103 @@
+import type { Database } from "../database/database";
+import { retriable } from "../journal/across-rollouts";
+import type { Journal } from "../journal/journal";
+import { laterChange } from "../journal/journal-reader";
+import { compareRollouts, mayBeLater } from "../journal/rollout-order";
+import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout-record";
+import { becameOf } from "../journal/what-became";
+import { isOpen } from "../journal/which-rollout";
+
+/** What the journal holds that is old. */
+export interface OldRollouts {
+  /** Those that may be pruned, the newest first. */
+  readonly mayGo: readonly RolloutRecord[];
+  /** Those that somebody may still need whole, and what for: `it is not through`. */
+  readonly needed: readonly { readonly record: RolloutRecord; readonly why: string }[];
+  /** The ids of those whose planning was interrupted: they were never begun, and nobody can begin them. */
+  readonly unbegun: readonly string[];
+}
+
+/**
+ * Looks for rollouts that ended before a time and are whole in the journal. One is needed while it is not through, while going on with
+ * it would try a tenant again, while it is being rolled back, and while it can be: it is the last that changed a tenant.
+ */
+export async function oldRollouts(journal: Journal, beforeMs: number): Promise<OldRollouts> {
+  const { database } = journal;
+  const records = await journal.records();
+  const again = await retriable(database, records);
+  const stacks = await changesByStack(database, records);
+  const beingTakenBack = new Map(
+    records
+      .filter(isOpen)
+      .flatMap(({ id, spec }) => (spec.rollsBack === undefined ? [] : [[spec.rollsBack, id]])),
+  );
+  const whyNeeded = (record: RolloutRecord): string | undefined => {
+    const { id } = record;
+    const by = beingTakenBack.get(id);
+    if (isOpen(record)) return "it is not through";
+    if (by !== undefined) return `${by} is rolling it back`;
+    if (again.has(id)) return "a tenant that failed in it can be tried again";
+    return stands(record, stacks) ? "it can be rolled back in a tenant that no later one changed" : undefined;
+  };
+  const old = records.filter(
+    (one) =>
+      one.spec.prunedAtMs === undefined &&
+      (one.finishedAtMs ?? one.startedAtMs ?? one.createdAtMs) < beforeMs,
+  );
+  const judged = old.map((record) => ({ record, why: whyNeeded(record) }));
+  const rows = await database.query(
+    "SELECT id FROM rollouts WHERE started_at IS NULL AND created_at < $1 ORDER BY id",
+    [beforeMs],
+  );
+  return {
+    mayGo: judged.flatMap(({ record, why }) => (why === undefined ? [record] : [])),
+    needed: judged.flatMap(({ record, why }) => (why === undefined ? [] : [{ record, why }])),
+    unbegun: rows.map((row) => String(row["id"])),
+  };
+}
+
+interface StackChange extends LaterChange {
+  readonly isBegun: boolean;
+  readonly record: RolloutRecord;
+}
+
+/** What was done to each stack, in the order in which the rollouts began. */
+async function changesByStack(
+  database: Database,
+  records: readonly RolloutRecord[],
+): Promise<ReadonlyMap<string, readonly StackChange[]>> {
+  const rows = await database.query("SELECT rollout, stack, state, attempt FROM rollout_tenants");
+  const ofRollout = Map.groupBy(rows, (row) => String(row["rollout"]));
+  const found = new Map<string, StackChange[]>();
+  for (const record of records.toSorted(compareRollouts)) {
+    const { id, spec } = record;
+    if (spec.task !== undefined) continue;
+    for (const row of ofRollout.get(id) ?? []) {
+      const change = laterChange(row, id, spec.rollsBack);
+      if (change === undefined) continue;
+      const stack = stackOf(spec, change.stack);
+      const all = found.get(stack) ?? [];
+      found.set(stack, all);
+      all.push({ ...change, isBegun: Number(row["attempt"]) > 0, record });
+    }
+  }
+  return found;
+}
+
+/** Stacks of one name in two projects, or in two backends, are two stacks. */
+function stackOf({ project, backend }: RolloutSpec, stack: string): string {
+  return JSON.stringify([project, backend, stack]);
+}
+
+/** Whether a rollout could be rolled back in some stack. */
+function stands(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
+  const { id, spec } = record;
+  if (spec.rollsBack !== undefined) return false;
+  for (const all of stacks.values()) {
+    if (!all.some(({ rollout, isBegun }) => rollout === id && isBegun)) continue;
+    const later = all.filter((one) => one.rollout !== id && mayBeLater(one.record, record));
+    const { by, since } = becameOf(id, later);
+    if (by === undefined && since.length === 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,47 @@
+import { quote } from "../../settings/text";
+import type { JournalReader } from "./journal-reader";
+import type { RolloutRecord, TenantRecord } from "./rollout-record";
+
+/** How far a rollout was rolled back. */
+export interface TakenBackSoFar {
+  /** The rollbacks of it that were begun. */
+  readonly by: readonly string[];
+  /** The tenants that it changed or tried to. */
+  readonly touched: readonly TenantRecord[];
+  /** Those of them that no rollback has seen to hold again what they held. */
+  readonly left: readonly TenantRecord[];
+}
+
+/** How far a rollout was rolled back: only of tenants that were read again. */
+export async function takenBackSoFar(journal: JournalReader, id: string): Promise<TakenBackSoFar> {
+  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
+  const back = new Set(
+    rollbacks.filter(({ state }) => state === "done" || state === "unchanged").map(({ stack }) => stack),
+  );
+  return {
+    by: [...new Set(rollbacks.map(({ rollout }) => rollout))],
+    touched,
+    left: touched.filter(({ target }) => !back.has(target.stack)),
+  };
+}
+
+/** The newest rollback of a rollout, where all that the rollout changed was rolled back. */
+export async function wholeRollbackOf(
+  journal: JournalReader,
+  { id, state }: Pick<RolloutRecord, "id" | "state">,
+): Promise<string | undefined> {
+  if (state !== "rolled-back") return undefined;
+  const { by, left } = await takenBackSoFar(journal, id);
+  return left.length === 0 ? by.at(-1) : undefined;
+}
+
+/** The same as a sentence or two. */
+export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
+  const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
+  if (left.length === 0)
+    return `It was rolled back by ${by.join(", ")} in ${all} that it changed or tried to.`;
+  const names = left.slice(0, 5).map(({ name }) => quote(name));
+  const more = left.length > 5 ? `, … and ${left.length - 5} more` : "";
+  return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names.join(", ")}${more}.`;
+}

@@ -1,0 +1,115 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, RolloutSpec, TenantRecord, WaveRecord } from "../journal/rollout-record";
+import type { RolloutState, UnseenTenant, Wave } from "../model/wave";
+import { signaturesIn } from "./change-signature";
+import type { Mark, TakenBack } from "./mark";
+
+/**
+ * The mark of a rollout as its journal has it now.
+ *
+ * @param place where that journal is.
+ * @param next what the journal is about to say of the rollout. Default: what it says.
+ */
+export async function markOfRollout(
+  journal: Journal,
+  id: string,
+  place: string,
+  next: Partial<Pick<RolloutRecord, "state" | "reason">> = {},
+): Promise<Mark> {
+  const record = { ...(await journal.record(id)), ...next };
+  const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
+  const { spec, state } = record;
+  const isOpen = !CLOSED.has(state);
+  const takenBack = await takenBackBy(journal, record, tenants);
+  return {
+    rollout: id,
+    project: spec.project,
+    state: isOpen ? "open" : "closed",
+    told: toldOf(record),
+    journal: place,
+    events: (await journal.lastEvent(id)) ?? 0,
+    at: new Date().toISOString(),
+    pending: isOpen ? tenants.filter(isLeft).map(({ target }) => target.stack) : [],
+    unseen: waves.flatMap((wave, index) =>
+      unseenIn(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
+    ),
+    ...withoutUndefined({ takenBack, task: spec.task, seq: record.seq }),
+  };
+}
+
+const CLOSED: ReadonlySet<RolloutState> = new Set(["done", "abandoned", "rolled-back"]);
+
+function isLeft({ state }: TenantRecord): boolean {
+  return state === "pending" || state === "released" || state === "running";
+}
+
+const MAX_REASON = 300;
+
+function toldOf({ state, reason = "" }: RolloutRecord): string {
+  const said = reason.slice(0, MAX_REASON);
+  switch (state) {
+    case "waiting":
+      return `waits for a person. ${said}`;
+    case "stopped":
+      return `was stopped. ${said}`;
+    case "abandoned":
+      return `was abandoned. ${said}`;
+    case "rolled-back":
+      return `was rolled back. ${said}`;
+    case "done":
+      return "is through";
+    default:
+      return "is under way, or was interrupted";
+  }
+}
+
+/** The stacks of a wave that were changed, by this rollout or one before it, and whose change was not looked at. */
+function unseenIn(
+  wave: Wave | undefined,
+  record: WaveRecord,
+  tenants: readonly TenantRecord[],
+  index: number,
+  skipped: ReadonlySet<string>,
+): readonly UnseenTenant[] {
+  if (wave === undefined) return [];
+  const isSeen = wasLookedAt(wave, record);
+  if (isSeen && skipped.size === 0) return [];
+  const carried = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+  return tenants.flatMap(({ name, wave: own, attempt, target, startedAtMs, finishedAtMs }) => {
+    // What is skipped was not looked at with its wave.
+    if (own !== index || (isSeen && !skipped.has(name))) return [];
+    const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : carried.get(name);
+    return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
+  });
+}
+
+/** The names of the tenants that a rollout goes on without. */
+export function namesOf(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
+  return new Set(skipped.map(({ name }) => name));
+}
+
+/** Whether all that a wave waits for has been: one that had nobody after it may be through without. */
+export function wasLookedAt({ gate, soakMs, health }: Wave, record: WaveRecord): boolean {
+  return (
+    record.state === "done" &&
+    (!gate || record.approvedAtMs !== undefined) &&
+    (soakMs === 0 || record.soakUntilMs !== undefined) &&
+    (health === undefined || record.health?.isWell === true)
+  );
+}
+
+async function takenBackBy(
+  journal: Journal,
+  { spec: { rollsBack } }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+): Promise<TakenBack | undefined> {
+  if (rollsBack === undefined) return undefined;
+  const names = new Set(tenants.map(({ name }) => name));
+  const changes = new Set<string>();
+  for (const { name } of await journal.tenants(rollsBack)) {
+    const plan = names.has(name) ? await journal.plan(rollsBack, name) : undefined;
+    for (const one of plan === undefined ? [] : signaturesIn(plan)) changes.add(one);
+  }
+  return { rollout: rollsBack, changes: [...changes].sort() };
+}

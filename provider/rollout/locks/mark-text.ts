@@ -1,0 +1,15 @@
+import type { RolloutCommands } from "../model/commands";
+import type { Mark, UnreadableMark } from "./mark";
+
+/** A rollout that another journal has: what it does or waits for, where its journal is, and what to do where that is lost. */
+export function markText(mark: Mark | UnreadableMark, commands: RolloutCommands): string {
+  const { rollout } = mark;
+  const abandon = commands.abandon(rollout);
+  if (mark.state === "unreadable") {
+    return `The rollout ${rollout} is being begun elsewhere, or was killed as it began. If no such run is under way: \`${abandon}\``;
+  }
+  return [
+    `The rollout ${rollout} of another journal (${mark.journal}) ${mark.told.replace(/\.$/, "")}; so it was told on ${mark.at}.`,
+    `Go on with it where that journal is. If the journal is lost, abandon the rollout: \`${abandon}\`. To undo what it did then, put the settings files back (git revert) and run \`${commands.plan("tenants.yaml")}\`.`,
+  ].join("\n");
+}

@@ -1,0 +1,182 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { type ScratchFolder, scratchFolder } from "../../machine/scratch-folder";
+import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
+import { quote } from "../../settings/text";
+import { engineCause } from "../engine/engine-causes";
+import { RolloutError } from "../model/errors";
+import { runOnStack } from "../stack/run-on-stack";
+import { removeTornAttributes, removeUnnamedFiles, replaceTornStates, tornState } from "../stack/torn-files";
+import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
+
+/** The Pulumi project in which every rollout of a state backend has a stack of its own: its mark. */
+export const MARKS_PROJECT = "email-security-rollouts";
+
+/** Far longer than a mark takes to be written. */
+const LOCK_WAIT_MS = 10_000;
+
+/**
+ * The marks of rollouts in a state backend, written and read by the Pulumi CLI, so that they are wherever the stacks are. A mark
+ * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one. They are repaired as the stacks of
+ * tenants are: debris of a killed run is removed.
+ */
+export class Marks implements Disposable {
+  readonly #folder: ScratchFolder;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #where: string;
+  readonly #log: (line: string) => void;
+
+  /**
+   * @param environment of the CLI: with the state backend, and without any key.
+   * @param where the state backend, as it may be shown.
+   * @param log gets a line for each repair.
+   */
+  constructor(environment: NodeJS.ProcessEnv, where: string, log: (line: string) => void = () => {}) {
+    this.#folder = scratchFolder("marks");
+    writeFileSync(
+      join(this.#folder.path, "Pulumi.yaml"),
+      stringify({ name: MARKS_PROJECT, runtime: "nodejs" }),
+    );
+    const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
+      (name) => environment[name] !== undefined,
+    );
+    // Nothing in a mark is encrypted; the CLI wants a passphrase all the same.
+    this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
+    this.#where = where;
+    this.#log = log;
+  }
+
+  /**
+   * All marks there are.
+   *
+   * @param own a rollout whose mark is left out, as the one who asks has just written it.
+   * @throws {RolloutError} (`ERR_ROLLOUT_LOCKS`) when they can't be read: then nobody knows what must not be gone past.
+   */
+  async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
+    const listed = await this.#list();
+    const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
+    const ids = stacks
+      .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
+      .filter((id) => ROLLOUT_ID.test(id) && id !== own);
+    const marks: (Mark | UnreadableMark)[] = [];
+    for (const id of ids.sort()) {
+      const mark = await this.of(id);
+      if (mark !== undefined) marks.push(mark);
+    }
+    return marks;
+  }
+
+  /** The mark of one rollout; undefined where it has none. */
+  async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
+    const run = await this.#pulumi("read", rollout, "stack", "export");
+    // Removed since it was listed, as by a rollout that is through.
+    if (run.code !== 0 && isMissing(run)) return undefined;
+    if (run.code !== 0) throw this.#failed("read", run);
+    const { deployment } = jsonOf(run.stdout, "A mark") as Exported;
+    return readMark(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
+  }
+
+  /**
+   * Writes a mark, in the place of the one that its rollout has.
+   *
+   * @param isFirst whether it has none yet, as far as is known; that only spares a run of the CLI.
+   */
+  async write(mark: Mark, isFirst = false): Promise<void> {
+    const { rollout } = mark;
+    const file = join(this.#folder.path, `${rollout}.json`);
+    writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
+    const importMark = async (): Promise<PulumiRun> =>
+      await this.#pulumi("written", rollout, "stack", "import", "--file", file);
+    if (!isFirst) {
+      const run = await importMark();
+      if (run.code === 0) return;
+      if (!isMissing(run)) throw this.#failed("written", run);
+    }
+    const made = await this.#pulumi("written", rollout, "stack", "init", "--no-select");
+    if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
+    const run = await importMark();
+    if (run.code !== 0) throw this.#failed("written", run);
+  }
+
+  /** Takes a mark away; one that is not there is fine. */
+  async remove(rollout: string): Promise<void> {
+    const run = await this.#pulumi("taken away", rollout, "stack", "rm", "--yes", "--remove-backups");
+    if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
+
+  get #files(): { readonly backend: string | undefined; readonly project: string } {
+    return { backend: this.#environment["PULUMI_BACKEND_URL"], project: MARKS_PROJECT };
+  }
+
+  async #list(): Promise<PulumiRun> {
+    for (const line of [...removeTornAttributes(this.#files), ...(await removeUnnamedFiles(this.#files))]) {
+      this.#log(`${line}.`);
+    }
+    this.#replaceTorn(this.#files);
+    const args = ["stack", "ls", "--json", "--project", MARKS_PROJECT];
+    const run = await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
+    if (run.code !== 0) throw this.#failed("read", run);
+    return run;
+  }
+
+  #replaceTorn(files: Parameters<typeof replaceTornStates>[0]): void {
+    for (const line of replaceTornStates(files)) this.#log(`${line}.`);
+  }
+
+  async #pulumi(done: string, stack: string, ...words: string[]): Promise<PulumiRun> {
+    const place = {
+      project: MARKS_PROJECT,
+      stack,
+      folder: this.#folder.path,
+      environment: this.#environment,
+    };
+    this.#replaceTorn({ ...this.#files, stack });
+    try {
+      return await runOnStack(words, place, { lockWaitMs: LOCK_WAIT_MS, log: this.#log });
+    } catch (error) {
+      const isLocked = error instanceof RolloutError && error.code === "ERR_STACK_LOCKED";
+      throw isLocked ? this.#failed(done, error.message) : error;
+    }
+  }
+
+  #failed(done: string, why: PulumiRun | string): RolloutError {
+    // Pulumi lists none where the state of one is cut off.
+    const torn = tornState(this.#files, "the rollout is forgotten beside the stacks");
+    const told = typeof why === "string" ? why : (torn ?? toldBy(why));
+    const cause = engineCause(told);
+    const act = cause === undefined ? "" : `\n${cause.act}.`;
+    return new RolloutError(
+      "ERR_ROLLOUT_LOCKS",
+      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${told}${act}`,
+    );
+  }
+}
+
+interface Exported {
+  readonly deployment?: {
+    readonly resources?: readonly { readonly outputs?: Readonly<Record<string, unknown>> }[];
+  };
+}
+
+const ROLLOUT_ID = /^\d{8}-\d{4}-[0-9a-f]{6}$/;
+
+function isMissing({ stderr }: PulumiRun): boolean {
+  return /no stack named.*found/.test(stderr);
+}
+
+function deploymentOf(mark: Mark): unknown {
+  const type = "pulumi:pulumi:Stack";
+  const urn = `urn:pulumi:${mark.rollout}::${MARKS_PROJECT}::${type}::${MARKS_PROJECT}-${mark.rollout}`;
+  return {
+    version: 3,
+    deployment: {
+      manifest: { time: mark.at, magic: "", version: "" },
+      resources: [{ urn, custom: false, type, outputs: { mark: keptMark(mark) } }],
+    },
+  };
+}

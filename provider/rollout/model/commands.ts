@@ -1,0 +1,96 @@
+import { withoutPassword } from "../../settings/secrets";
+import { shellWord } from "../../settings/shell-word";
+import type { Target } from "./target";
+import { TASK_WORDS, type Task } from "./task";
+
+/**
+ * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
+ * tells somebody what to do about a rollout takes the command from here.
+ */
+export class RolloutCommands {
+  readonly #database: string;
+  readonly #program: string;
+
+  /**
+   * @param database the journal, where it was named by `--database`: the next command has to name it too.
+   * @param program how the command is called where the person is.
+   */
+  constructor(database?: string, program = "email-security") {
+    this.#program = program;
+    this.#database =
+      database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
+  }
+
+  /** Plans a rollout anew, of all tenants or of these, for the same task. */
+  plan(source: string, only: readonly string[] = [], task?: Task): string {
+    const what = task === undefined ? "" : ` ${TASK_WORDS[task].option}`;
+    return this.#command(
+      `${shellWord(source.startsWith("-") ? `./${source}` : source)}${onlyOption(only)}${what}`,
+    );
+  }
+
+  resume(id: string): string {
+    return this.#command(`resume ${id}`);
+  }
+
+  status(id: string): string {
+    return this.#command(`status ${id}`);
+  }
+
+  show(id: string): string {
+    return this.#command(`show ${id}`);
+  }
+
+  /** @param to a revision of git. */
+  rollback(id: string, to?: string): string {
+    return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${shellWord(to)}`}`);
+  }
+
+  /** Has rollouts leave tenants out. @param source the targets file. */
+  skip(names: readonly string[], source: string): string {
+    return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
+  }
+
+  /** Has rollouts change tenants again that they skip. */
+  unskip(names: readonly string[], source: string): string {
+    return this.#command(`unskip ${names.map(shellWord).join(" ")}${targetsOption(source)}`);
+  }
+
+  stop(id: string): string {
+    return this.#command(`stop ${id}`);
+  }
+
+  abandon(id: string): string {
+    return this.#command(`abandon ${id}`);
+  }
+
+  /** Shows how tenants stand, all of them or these. @param source the targets file. */
+  fleetStatus(source: string, only: readonly string[] = []): string {
+    return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;
+  }
+
+  /** Gives a tenant that was renamed in the targets file its former stack. @param source the targets file. */
+  renameTenant(stack: string, name: string, source: string): string {
+    return `${this.#program} tenant rename ${shellWord(stack)} ${shellWord(name)}${targetsOption(source)}${this.#database}`;
+  }
+
+  /** Writes what was added at a tenant into its settings files; undefined where its key is not in a variable. */
+  adopt({ baseUrl, key, settings, allowInsecureHttp }: Target): string | undefined {
+    if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp)
+      return undefined;
+    const connection = `EMAIL_SECURITY_BASE_URL=${shellWord(baseUrl)} EMAIL_SECURITY_API_KEY="$${key.variable}"`;
+    return `${connection} ${this.#program} drift ${shellWord(settings)} --adopt added`;
+  }
+
+  #command(rest: string): string {
+    return `${this.#program} rollout ${rest}${this.#database}`;
+  }
+}
+
+function onlyOption(names: readonly string[]): string {
+  return names.length === 0 ? "" : ` --only ${names.map(shellWord).join(" ")}`;
+}
+
+function targetsOption(source: string): string {
+  return source === "tenants.yaml" ? "" : ` --targets ${shellWord(source)}`;
+}

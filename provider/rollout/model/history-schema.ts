@@ -1,0 +1,238 @@
+import { z } from "zod";
+import { declaredTexts } from "../../files/element-fields";
+import { kind, change as planChange, sign } from "../../plan/plan-schema";
+import { count, text, time } from "../../settings/json-fields";
+import { formatJson } from "../../settings/text";
+import {
+  counts,
+  planned,
+  reportSchema,
+  rolloutState,
+  task,
+  change as tenantChange,
+  tenantState,
+} from "./rollout-report";
+
+/** The version of the format of a history. */
+export const HISTORY_FORMAT = 1;
+
+/** The version of the format of a rollout as it is shown. */
+export const SHOWN_FORMAT = 1;
+
+/** The version of the format of a difference. */
+export const DIFFERENCE_FORMAT = 1;
+
+const isChanged = z
+  .literal(true)
+  .exactOptional()
+  .describe("That something beside that commit was not committed.");
+
+const past = z
+  .strictObject({
+    id: text("The rollout's id."),
+    state: rolloutState,
+    isHeld: z.boolean().describe("Whether somebody is at it now."),
+    reason: text("Why it stopped or waits, a sentence.").exactOptional(),
+    source: text("The targets file, as it was named."),
+    digest: text("What was reviewed: over the plans of all tenants."),
+    startedAt: time("When it began"),
+    finishedAt: time("When it ended").exactOptional(),
+    by: text("Who planned it: dana@build-7.").exactOptional(),
+    revision: text("The commit of git that it was planned at.").exactOptional(),
+    isChanged,
+    rollsBack: text("The id of the rollout that this one rolls back.").exactOptional(),
+    rollsBackTo: text("What it goes back to.").exactOptional(),
+    rolledBackBy: text(
+      "The newest rollback of it, where all that it changed was rolled back.",
+    ).exactOptional(),
+    task,
+    prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
+    counts,
+    planned: planned.describe(
+      "What the plans of the tenants that it began change; or of the one that was asked for.",
+    ),
+    changes: z
+      .array(
+        tenantChange
+          .unwrap()
+          .omit({ alarm: true })
+          .extend({ tenants: count("In how many tenants.") })
+          .readonly(),
+      )
+      .readonly()
+      .describe("The first of these changes, those of the most tenants first; at most 10."),
+    tenantState: tenantState.describe("What became of the tenant that was asked for.").exactOptional(),
+  })
+  .readonly();
+
+export type PastRollout = z.infer<typeof past>;
+
+/** Which rollouts were. Texts from outside are as they came. */
+export const historySchema = z
+  .strictObject({
+    format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
+    rollouts: z.array(past).readonly().describe("The newest first."),
+    older: count("How many more there are, that --limit leaves out."),
+  })
+  .readonly()
+  .meta({
+    title: "Email security rollouts that were",
+    description: "Which rollouts were, as `email-security rollout history` writes it as JSON.",
+  });
+
+export type RolloutHistory = z.infer<typeof historySchema>;
+
+/** A change as the journal keeps it for as long as it has the rollout. */
+const keptChange = planChange
+  .unwrap()
+  .pick({
+    sign: true,
+    kind: true,
+    key: true,
+    value: true,
+    before: true,
+    after: true,
+    why: true,
+    ticket: true,
+    owner: true,
+    approvedBy: true,
+    expires: true,
+    accepted: true,
+  })
+  .readonly();
+
+export type KeptChange = z.infer<typeof keptChange>;
+
+const origin = z
+  .strictObject({
+    user: text("The pipeline's account, or the machine's.").exactOptional(),
+    host: z.string(),
+    revision: text("The commit that the working directory was at.").exactOptional(),
+    isChanged,
+  })
+  .readonly()
+  .describe("Who planned it, where, and of which commit; absent in what an earlier release planned.");
+
+export type Origin = z.infer<typeof origin>;
+
+/** All that a journal tells of a rollout. Texts from outside are as they came. */
+export const shownSchema = z
+  .strictObject({
+    format: z.literal(SHOWN_FORMAT).describe("The version of this format."),
+    report: reportSchema,
+    project: text("The Pulumi project of its stacks."),
+    today: text("The day (UTC) by which expires was judged."),
+    origin: origin.exactOptional(),
+    prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
+    happened: z
+      .array(
+        z
+          .strictObject({
+            at: time("When"),
+            kind: text("started, resumed, wave-finished, waiting, …: as --events prints it."),
+            wave: z.string().exactOptional(),
+            tenant: text("Who was skipped.").exactOptional(),
+            by: text(
+              "Who began it, went on with it, or said that somebody is to be skipped.",
+            ).exactOptional(),
+            told: text("Why it waits or stopped, or what the health check found.").exactOptional(),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("The rollout, its waves, and the tenants that were skipped, in order."),
+    tenants: z
+      .array(
+        z
+          .strictObject({
+            name: z.string(),
+            settings: text("The settings file."),
+            digest: text("Of its plan; empty where it has none."),
+            changes: z.array(keptChange).readonly().describe("All changes of its plan."),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("In the order of the report."),
+  })
+  .readonly()
+  .meta({
+    title: "Email security rollout, all that is known of it",
+    description: "A rollout's whole record, as `email-security rollout show` writes it as JSON.",
+  });
+
+export type ShownRollout = z.infer<typeof shownSchema>;
+export type Happened = ShownRollout["happened"][number];
+export type ShownTenant = ShownRollout["tenants"][number];
+
+const declaredAs = z
+  .strictObject({
+    list: text("Only of entries.").exactOptional(),
+    ...declaredTexts,
+  })
+  .readonly();
+
+const compared = z
+  .strictObject({
+    id: z.string(),
+    digest: z.string(),
+    today: text("The day (UTC) by which expires was judged."),
+  })
+  .readonly();
+
+/** What the settings files of one rollout declare, and those of another don't. */
+export const differenceSchema = z
+  .strictObject({
+    format: z.literal(DIFFERENCE_FORMAT).describe("The version of this format."),
+    from: compared,
+    to: compared,
+    tenants: z
+      .array(
+        z
+          .strictObject({
+            name: z.string(),
+            only: z
+              .enum(["from", "to"])
+              .exactOptional()
+              .describe("Which rollout alone had it; absent where both had it."),
+            states: z
+              .strictObject({ from: tenantState.exactOptional(), to: tenantState.exactOptional() })
+              .readonly()
+              .exactOptional()
+              .describe("What became of it where it was not brought to what was declared."),
+            unreadable: text("Why it can't be compared: this release can't read its files.").exactOptional(),
+            changes: z
+              .array(
+                z
+                  .strictObject({
+                    sign,
+                    kind,
+                    key: text("What tells it from other entries of the tenant."),
+                    value: z.string(),
+                    before: declaredAs.exactOptional(),
+                    after: declaredAs.exactOptional(),
+                  })
+                  .readonly(),
+              )
+              .readonly()
+              .describe("From the first to the second: what only the second declares is an addition."),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("Tenants that differ, in the order of the second's waves; then those of the first alone."),
+    same: count("How many tenants of both declare the same."),
+  })
+  .readonly()
+  .meta({
+    title: "Email security difference of two rollouts",
+    description:
+      "What two rollouts declared differently, as `email-security rollout diff` writes it as JSON.",
+  });
+
+export type RolloutDifference = z.infer<typeof differenceSchema>;
+export type TenantDifference = RolloutDifference["tenants"][number];
+export type DeclaredChange = TenantDifference["changes"][number];
+export type DeclaredAs = z.infer<typeof declaredAs>;
+
+export const historyJson = formatJson<RolloutHistory | ShownRollout | RolloutDifference>;

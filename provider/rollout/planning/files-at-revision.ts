@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { promisify } from "node:util";
+import { ConfigurationError } from "../../client";
+import { repositoryOf } from "../../files/repository";
+import { leanEnvironment } from "../../machine/child-environment";
+import { scratchFolder } from "../../machine/scratch-folder";
+import { printable, quote } from "../../settings/text";
+import type { PackedFiles } from "../journal/rollout-record";
+import { inTemporaryFolder } from "../model/temporary-folder";
+import { packFiles } from "./file-bundle";
+
+// As in `rollback/revert-in-git.ts`: who only reads is given less of the environment than whoever commits.
+const run = promisify(execFile);
+
+/**
+ * The YAML files of the working folder's repository as they were at a revision of git.
+ *
+ * @throws {ConfigurationError} when this is no repository, or it has no such revision.
+ */
+export async function filesAt(revision: string): Promise<PackedFiles> {
+  const here = process.cwd();
+  const repository = repositoryOf(here);
+  if (repository === undefined) {
+    throw new ConfigurationError(
+      `${quote(here, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
+    );
+  }
+  using scratch = inTemporaryFolder(() => scratchFolder("revision"));
+  try {
+    const index = { ...leanEnvironment(process.env, "git"), GIT_INDEX_FILE: join(scratch.path, "index") };
+    const tree = join(scratch.path, "tree");
+    mkdirSync(join(tree, ".git"), { recursive: true });
+    const git = async (...args: string[]): Promise<string> =>
+      (await run("git", ["-C", repository, ...args], { env: index, maxBuffer: 64 * 1024 * 1024 })).stdout;
+    const commit = (await git("rev-parse", "--verify", "--end-of-options", `${revision}^{commit}`)).trim();
+    await git("read-tree", commit);
+    await git("checkout-index", "--all", `--prefix=${tree}${sep}`);
+    const paths = (await git("ls-files", "-z")).split("\0").filter((path) => /\.ya?ml$/.test(path));
+    return packFiles(
+      paths.map((path) => join(tree, path)),
+      new Map(),
+      join(tree, relative(repository, here)),
+    );
+  } catch (cause) {
+    const { stderr, message } = cause as { stderr?: string; message: string };
+    throw new ConfigurationError(
+      `The revision ${quote(revision)} can't be read: ${printable((stderr || message).trim().split("\n")[0] ?? "")}`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,381 @@
+import { join } from "node:path";
+import type { ReadCache } from "../../files/read-settings";
+import { withoutKeys } from "../../machine/child-environment";
+import type { Guard, Plan } from "../../plan/plan";
+import { eachAtOnce } from "../../settings/at-once";
+import { hashOf } from "../../settings/plan-digest";
+import { secretsIn } from "../../settings/secrets";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Journal } from "../journal/journal";
+import type { PackedFiles, PlannedTenant, RolloutSpec } from "../journal/rollout-record";
+import type { AgainTakenBack } from "../locks/rollout-marks";
+import type { RolloutCommands } from "../model/commands";
+import { RolloutError } from "../model/errors";
+import type { Target } from "../model/target";
+import { AddressHealth, type Asking, isOfAddress } from "../probing/address-health";
+import { planEach } from "../probing/plan-each";
+import { checkReach, lookWith, type Reach } from "../probing/target-client";
+import type { PermitOffice } from "../rate-limit/permit-office";
+import { ChangeTally, type SharedChange } from "../report/change-tally";
+import { projectFolder, type StateBackend } from "../stack/state-backend";
+import { readKey } from "../targets/read-key";
+import { findSameKeys, SameKeyError } from "../targets/same-key";
+import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../targets/same-tenant";
+import { limitOf } from "../targets/service-limit";
+import { FailureTally } from "../targets/tolerance";
+import { askMail, type MailAsked, type MailOf } from "./ask-mail";
+import { layOut, packFiles, withFiles } from "./file-bundle";
+import { readOrphanedStacks } from "./orphaned-stacks";
+import {
+  failedPlan,
+  type PlanningContext,
+  type PlanTenant,
+  planTarget,
+  type TargetPlan,
+} from "./plan-target";
+import { planWithMail } from "./plan-with-mail";
+import { endedEarly, type PlanFailure } from "./planning-ended";
+import type { OrphanedStack } from "./renamed-tenant";
+import { eachTakenStack } from "./taken-stacks";
+import { tenantError } from "./tenant-error";
+import { toldChange } from "./tenant-summary";
+
+/** What a rollout is planned with. */
+export interface PlanRolloutOptions {
+  readonly journal: Journal;
+  /** What people are told to type. */
+  readonly commands: RolloutCommands;
+  readonly office: PermitOffice;
+  readonly backend: StateBackend;
+  /** Where keys come from, and what the CLI is given beside them. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** How many tenants are planned at once. */
+  readonly concurrency: number;
+  /** Whether the engine runs for every tenant, even where nothing is to be done. Default: false. */
+  readonly alwaysRunEngine?: boolean;
+  /** Files of another time, in the place of those of the working folder. */
+  readonly files?: PackedFiles;
+  /** How each tenant is planned. Default: by its settings file. */
+  readonly planTenant?: PlanTenant;
+  /** Reads what rollouts know of tenants. Default: nothing. */
+  readonly memory?: ReadMemory;
+  /** The stacks of all tenants of the targets file: another one may be that of a renamed tenant. Default: none is looked for. */
+  readonly declaredStacks?: ReadonlySet<string>;
+  /** Ends the planning: what was planned is forgotten. */
+  readonly stopping?: AbortSignal;
+  /** Whose mail is asked what it says of the changes, once all are planned, by their settings files alone. Default: nobody's. */
+  readonly mail?: MailOf;
+  /** Told how many tenants are planned. */
+  readonly onProgress?: (planned: number, of: number) => void;
+  /** Told of how many the mail was asked. */
+  readonly onMail?: (asked: number, of: number) => void;
+}
+
+/** A rollout that was planned; nothing was written to any tenant. */
+export interface PlannedRollout {
+  readonly id: string;
+  /** What was reviewed: over the plans of all tenants. */
+  readonly digest: string;
+  /** How many tenants may fail in the whole rollout; absent: no limit but those of the waves. */
+  readonly tolerated?: number;
+  /** Where the state of all stacks is, as it may be shown. */
+  readonly backend: string;
+  /** What keeps it from beginning, by tenant. */
+  readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
+  /** What would be done again, and was rolled back. Absent: nothing. */
+  readonly again?: readonly AgainTakenBack[];
+  /** What changes in how many tenants, the most important first. */
+  readonly changes: readonly SharedChange[];
+  /** What the mail of some tenants says of them. Absent: it was not asked. */
+  readonly mail?: MailAsked;
+}
+
+/** Plans that are written to the journal together. */
+const BATCH = 20;
+
+/**
+ * Plans every tenant, and writes the plans and the files that they were made of into the journal. A tenant that can't be
+ * planned is its own failure, and one of an address that is down is not asked. Holds no more than a few plans in memory, however
+ * many tenants there are.
+ *
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ * @throws {SameKeyError} when two have the same key.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service; (`ERR_OTHER_TENANT`) when a key
+ * opens the tenant that a rollout read in another name.
+ * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
+ * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
+ */
+export async function planRollout(
+  spec: RolloutSpec,
+  targets: readonly Target[],
+  options: PlanRolloutOptions,
+): Promise<PlannedRollout> {
+  const { journal, office, backend, environment, concurrency, onProgress } = options;
+  const { alwaysRunEngine = false, planTenant = planTarget } = options;
+  checkReach(environment, targets);
+  const over = new AbortController();
+  const end = (): void => over.abort(new Error("more tenants have failed than is tolerated"));
+  const signal =
+    options.stopping === undefined ? over.signal : AbortSignal.any([options.stopping, over.signal]);
+  const goOn = (): void => {
+    if (options.stopping?.aborted !== true) return;
+    throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
+  };
+  const tally = new FailureTally(spec);
+  const failures: PlanFailure[] = [];
+  const failed = (target: Target, error: unknown, key = ""): PlannedTenant => {
+    const planned = failedPlan(target, error, [key, ...secretsIn(environment)]);
+    failures.push({ target, error: planned.error, isOfAddress: isOfAddress(error) });
+    return planned;
+  };
+  const { keys, keyless } = await readKeys(targets, { environment, concurrency, tally, goOn });
+  const same = findSameKeys(keys);
+  if (same.length > 0) throw new SameKeyError(same);
+
+  const id = await journal.create(spec, targets);
+  const made = new Map<string, string>();
+  const guards: { tenant: string; guard: Guard }[] = [];
+  const changes = new ChangeTally();
+  const digests = new Map<string, string>();
+  const identities = new Map<Target, TenantIdentity>();
+  let unwritten: PlannedTenant[] = [];
+  const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
+    for (const { name, state, digest, error } of planned) {
+      digests.set(name, `${state} ${error?.code ?? digest}`);
+    }
+    await journal.planned(id, planned);
+    onProgress?.(digests.size, targets.length);
+  };
+  const work = layOut({ bundle: new Map(), folder: "." }, spec.project, backend.url);
+  const old = options.files === undefined ? undefined : layOut(options.files, spec.project, backend.url);
+  try {
+    const reach: Reach = {
+      environment,
+      permits: (target, isAllowed) =>
+        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      signal,
+    };
+    const base = engineEnvironment(environment, spec.keyVariables, backend);
+    const { declaredStacks } = options;
+    let reading: Promise<readonly OrphanedStack[]> | undefined;
+    const orphans = async (declared: ReadonlySet<string>): Promise<readonly OrphanedStack[]> => {
+      const { project } = spec;
+      const at = { project, folder: work.path, environment: base, backend: backend.fingerprint };
+      reading ??= readOrphanedStacks({ ...at, declared, database: journal.database });
+      return await reading;
+    };
+    const newcomers: Target[] = [];
+    const partlyHeld = new Map<Target, number>();
+    const context: PlanningContext = {
+      onStack: (target, held) => {
+        if (held === "new") newcomers.push(target);
+        else if (held !== undefined) partlyHeld.set(target, held);
+      },
+      today: spec.today,
+      project: spec.project,
+      folder: work.path,
+      ...(old === undefined ? {} : { root: old.path }),
+      environment: base,
+      cache: new Map() as ReadCache,
+      reach,
+      alwaysRunEngine,
+      accepting: environment,
+      files: new Set(),
+      ...(declaredStacks === undefined ? {} : { orphans: async () => await orphans(declaredStacks) }),
+    };
+    const keyOf = (target: Target): string => keys.get(target) ?? "";
+    const asked = [...keys.keys()];
+    await write(keyless.map(({ target, error }) => failed(target, error)));
+    const addresses = new AddressHealth({
+      look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
+      targets: asked,
+    });
+    await planEach<TargetPlan>(asked, {
+      addresses,
+      concurrency,
+      tally,
+      signal,
+      end,
+      plan: async (target, asking, atPlace) =>
+        await planTenant(target, keyOf(target), context, asking, atPlace),
+      settled: async (target, { plan, error }) => {
+        for (const [file, text] of plan?.made ?? []) made.set(file, text);
+        if (plan !== undefined) changes.add(target.name, plan.changes);
+        const identity = plan?.planned.summary?.identity;
+        if (identity !== undefined) identities.set(target, identity);
+        for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
+        unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
+        if (unwritten.length < BATCH) return;
+        const batch = unwritten;
+        unwritten = [];
+        await write(batch);
+      },
+    });
+    goOn();
+    const isTold = new Set<string>();
+    const taken = {
+      newcomers,
+      partlyHeld,
+      context,
+      database: journal.database,
+      backend: backend.fingerprint,
+    };
+    await eachTakenStack(taken, async (target, compare) => {
+      const guard = await addresses.ask(target, async (asking) => await compare(keyOf(target), asking));
+      if (guard === undefined) return;
+      guards.push({ tenant: target.name, guard });
+      isTold.add(target.name);
+    });
+    const { memory = async () => new Map() } = options;
+    const sameTenants = (await findSameTargetsIn(identities, memory)).filter(({ read, known }) =>
+      [...read, ...known].every(({ name }) => !isTold.has(name)),
+    );
+    if (sameTenants.length > 0) throw new SameTenantError(sameTenants);
+    await write(unwritten);
+    const unplanned = targets.filter(({ name }) => !digests.has(name));
+    if (unplanned.length > 0) {
+      throw await endedEarly(journal, id, { failures, unplanned, over: tally.over }, options.commands);
+    }
+    const digest = digestOfRollout(spec, targets, digests);
+    const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
+    await journal.planningDone(id, digest, withFiles(packed, made));
+    const byName = new Map(asked.map((target) => [target.name, target]));
+    const mail =
+      options.mail === undefined || options.planTenant !== undefined
+        ? undefined
+        : await askMail(journal, id, {
+            mail: options.mail,
+            concurrency,
+            planWithMail: async (name) => {
+              goOn();
+              const target = byName.get(name) as Target;
+              const plan = async (asking: Asking) =>
+                await planWithMail(target, keyOf(target), context, asking);
+              return await addresses.ask(target, plan);
+            },
+            why: (name, error) => {
+              goOn();
+              const secrets = [keyOf(byName.get(name) as Target), ...secretsIn(environment)];
+              return tenantError(error, "plan", secrets).message;
+            },
+            onProgress: options.onMail,
+          });
+    goOn();
+    return {
+      id,
+      digest,
+      guards: [
+        ...guards.filter(({ tenant }) => mail?.guards.every((one) => one.tenant !== tenant) ?? true),
+        ...(mail?.guards ?? []),
+      ],
+      ...withoutUndefined({ mail }),
+      changes: await changesWithout(journal, id, mail, changes),
+      backend: backend.shown,
+      ...withoutUndefined({ tolerated: spec.tolerated }),
+    };
+  } catch (error) {
+    // Where the journal fails too, the first failure is the one to tell.
+    await journal.forget(id).catch(() => {});
+    throw error;
+  } finally {
+    work.remove();
+    old?.remove();
+  }
+}
+
+/** What changes where the mail does not tell that the tenant is another one. */
+async function changesWithout(
+  journal: Journal,
+  id: string,
+  mail: MailAsked | undefined,
+  all: ChangeTally,
+): Promise<readonly SharedChange[]> {
+  const strangers = new Set(mail?.guards.map(({ tenant }) => tenant));
+  if (strangers.size === 0) return all.changes;
+  const rest = new ChangeTally();
+  for (const { name } of await journal.tenants(id)) {
+    const text = strangers.has(name) ? undefined : await journal.plan(id, name);
+    if (text !== undefined) rest.add(name, (JSON.parse(text) as Plan).changes.map(toldChange));
+  }
+  return rest.changes;
+}
+
+/**
+ * What a review holds for: what becomes of each tenant, and how: the waves with all that they wait for, the limits, and where
+ * each tenant, its stack and its key are. Until `r1`, the plans of the tenants held for less than they show.
+ */
+function digestOfRollout(
+  spec: RolloutSpec,
+  targets: readonly Target[],
+  digests: ReadonlyMap<string, string>,
+): string {
+  const { project, waves, tolerated, services, backend, rollsBack, task } = spec;
+  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, front }) => [
+    name,
+    baseUrl,
+    key,
+    stack,
+    resource,
+    settings,
+    digests.get(name),
+    ...(front === undefined ? [] : [front]),
+  ]);
+  const of = task === undefined ? [] : [task];
+  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...of])}`;
+}
+
+/** What a stack is configured with, where the user's project has it: by its name beside the project. */
+export function stackFilesOf(
+  { source }: Pick<RolloutSpec, "source">,
+  targets: readonly Target[],
+): ReadonlyMap<string, string> {
+  const folder = projectFolder(source);
+  return new Map(
+    targets.map(({ stack }) => {
+      const name = `Pulumi.${stack.split("/").at(-1)}.yaml`;
+      return [name, join(folder, name)] as const;
+    }),
+  );
+}
+
+/** The environment of the CLI: with the state backend, and without any tenant's key. */
+export function engineEnvironment(
+  environment: NodeJS.ProcessEnv,
+  keyVariables: readonly string[] | undefined,
+  { url }: Pick<StateBackend, "url">,
+): NodeJS.ProcessEnv {
+  const own = withoutKeys(environment, keyVariables);
+  return url === undefined ? own : { ...own, PULUMI_BACKEND_URL: url };
+}
+
+async function readKeys(
+  targets: readonly Target[],
+  {
+    environment,
+    concurrency,
+    tally,
+    goOn,
+  }: Pick<PlanRolloutOptions, "environment" | "concurrency"> & {
+    readonly tally: FailureTally;
+    readonly goOn: () => void;
+  },
+): Promise<{
+  readonly keys: ReadonlyMap<Target, string>;
+  readonly keyless: readonly { readonly target: Target; readonly error: unknown }[];
+}> {
+  const keys = new Map<Target, string>();
+  const keyless: { readonly target: Target; readonly error: unknown }[] = [];
+  await eachAtOnce(targets, concurrency, async (target) => {
+    goOn();
+    // A command that a key comes from may take long to fail.
+    if (tally.over.length > 0) return;
+    try {
+      keys.set(target, await readKey(target, { environment }));
+    } catch (error) {
+      tally.add(target.name);
+      keyless.push({ target, error });
+    }
+  });
+  return { keys, keyless };
+}

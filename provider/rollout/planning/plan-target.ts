@@ -1,0 +1,304 @@
+import { join } from "node:path";
+import type { SettingsClient } from "../../client";
+import { type Finding, SettingsFileError } from "../../files/finding";
+import { lintSettings } from "../../files/lint";
+import type { ReadCache } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import { hostOf } from "../../gitops/plan-tenant";
+import { type Desired, desiredOf } from "../../plan/desired";
+import { withoutEvidence } from "../../plan/mail-evidence";
+import { type MailEvidence, makePlan } from "../../plan/make-plan";
+import { identityOfObserved, type Observed, observe } from "../../plan/observed";
+import type { Guard, Plan } from "../../plan/plan";
+import { readyPulumi } from "../../plan/pulumi";
+import { planJson } from "../../plan/render/json";
+import { seenFingerprint } from "../../plan/same-tenant";
+import {
+  foreignResources,
+  frontOf,
+  hasPendingOperations,
+  onlySettings,
+  stackHolds,
+} from "../../plan/stack-holds";
+import { exportStack, knownLists } from "../../plan/stack-state";
+import { isOfAnother, withheld } from "../../plan/withheld";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../../settings/tenant-people";
+import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
+import { RolloutError } from "../model/errors";
+import type { TenantChange } from "../model/rollout-report";
+import { readStackMarker } from "../model/stack-marker";
+import type { Target } from "../model/target";
+import type { Asking } from "../probing/address-health";
+import type { AtPlace } from "../probing/plan-each";
+import { type Reach, withTargetClient } from "../probing/target-client";
+import { stackCommands } from "../stack/stack-command";
+import { readStateFile } from "../stack/state-file";
+import { removeTornAttributes, tornState } from "../stack/torn-files";
+import {
+  type FormerStack,
+  findFormerStack,
+  heldOfStack,
+  type NewTenant,
+  type OrphanedStack,
+  renamedTenantGuard,
+} from "./renamed-tenant";
+import { tenantError } from "./tenant-error";
+import { summaryOf, toldChange } from "./tenant-summary";
+
+/** What the planning of all tenants shares. */
+export interface PlanningContext {
+  /** The day (UTC) by which `expires` is judged. */
+  readonly today: string;
+  /** The Pulumi project, and its folder. */
+  readonly project: string;
+  readonly folder: string;
+  /** What settings files are relative to. Default: the working folder. */
+  readonly root?: string;
+  /** The environment of the Pulumi CLI: without any key. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** Settings files that several tenants include are read once. */
+  readonly cache: ReadCache;
+  readonly reach: Reach;
+  /** Whether the engine runs even where nothing is to be done. */
+  readonly alwaysRunEngine: boolean;
+  /** What says which tenants of this run may be empty, or their people have other domains. */
+  readonly accepting: NodeJS.ProcessEnv;
+  /** The project's stacks that belong to no tenant, read once where a tenant has a new stack. Default: there are none. */
+  readonly orphans?: () => Promise<readonly OrphanedStack[]>;
+  /**
+   * Told of each tenant's stack: that it is new, or how much of what it declared the tenant holds; undefined where that is all of it.
+   */
+  readonly onStack?: (target: Target, held: "new" | number | undefined) => void;
+  /** Gets the settings files that are read, to be kept with the rollout. */
+  readonly files: Set<string>;
+}
+
+/** How planning went for one tenant, and what keeps the rollout from beginning. */
+export interface TargetPlan {
+  readonly planned: PlannedTenant;
+  readonly guards: readonly Guard[];
+  /** All changes; the summary has the first of them. */
+  readonly changes: readonly TenantChange[];
+  /** Files that were made for it, by their path relative to the working folder, to be kept with the rollout too. */
+  readonly made?: ReadonlyMap<string, string>;
+}
+
+/** How one tenant is planned, as {@link planTarget} does. */
+export type PlanTenant = typeof planTarget;
+
+/**
+ * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, but takes away what a kill left
+ * beside the state that keeps it from being read.
+ *
+ * @param atPlace for the CLI of Pulumi.
+ * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ */
+export async function planTarget(
+  target: Target,
+  key: string,
+  context: PlanningContext,
+  asking: Asking,
+  atPlace: AtPlace,
+): Promise<TargetPlan> {
+  const compared = await comparedTarget(target, key, context, asking, atPlace);
+  const { stack, desired, observed } = compared;
+  const seen = seenIn(target, desired, observed);
+  const tenant = { target, desired, observed, identity: seen.identity };
+  const { entries, vips } = stack.known;
+  const isNew = !(entries.isThere || vips.isThere);
+  if (isNew) context.onStack?.(target, "new");
+  // What the stack declared and the tenant lacks is a change, unless no file declares it any more.
+  else if (compared.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
+  const former = isNew ? await formerStack(tenant, context, atPlace) : undefined;
+  const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
+  const plan =
+    guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
+  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
+  return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/** The stack that the tenant had under another name; undefined where none is found. */
+async function formerStack(
+  tenant: NewTenant,
+  { orphans }: PlanningContext,
+  atPlace: AtPlace,
+): Promise<FormerStack | undefined> {
+  if (orphans === undefined) return undefined;
+  return findFormerStack(tenant, await atPlace(orphans));
+}
+
+/** What a summary keeps to know the tenant by in later runs. */
+export function seenIn(
+  { baseUrl }: Target,
+  desired: Desired,
+  observed: Observed,
+): Pick<TenantSummary, "fingerprint"> & { readonly identity: TenantIdentity } {
+  return {
+    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    identity: identityOfObserved(baseUrl, observed),
+  };
+}
+
+/**
+ * What every plan of a tenant rests on: its settings, the state of its stack and its lists, and how these differ. What keeps them from
+ * being read is {@link planTarget}'s.
+ */
+export async function comparedTarget(
+  target: Target,
+  key: string,
+  context: PlanningContext,
+  asking: Asking,
+  atPlace: AtPlace,
+) {
+  const { settings, findings } = settingsOf(target, context);
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const desired = desiredOf(settings, stack.known, findings);
+  const { observed, host } = await readTenant(target, key, context.reach, asking);
+  const plan = planOf(target, settings, desired, observed, host, context);
+  return { settings, stack, desired, observed, host, plan };
+}
+
+/** What a tenant's settings files say, which are kept with the rollout. @throws {SettingsFileError} with every mistake in them. */
+export function settingsOf(
+  target: Target,
+  { today, cache, root, files }: PlanningContext,
+): { readonly settings: Settings; readonly findings: readonly Finding[] } {
+  const file = root === undefined ? target.settings : join(root, target.settings);
+  files.add(file);
+  const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
+  for (const one of read) files.add(one);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  return { settings, findings };
+}
+
+/**
+ * How planning went for one tenant. Nothing is told of one whose key seems to be another tenant's, but that.
+ *
+ * @param isDone whether nothing is left to do for it.
+ * @param more of its summary.
+ */
+export function targetPlan(
+  target: Target,
+  whole: Plan,
+  { resource, isThere, isPending, marker, front }: Awaited<ReturnType<typeof stackOf>>,
+  isDone: boolean,
+  context: PlanningContext,
+  more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "identity" | "only" | "drift"> = {},
+): TargetPlan {
+  const plan = withheld(whole);
+  const summary: TenantSummary = {
+    ...summaryOf(plan, context.root),
+    resource,
+    isStackThere: isThere,
+    isStackPending: isPending,
+    ...withoutUndefined({ marker }),
+    ...(front === "dynamic" ? {} : { front }),
+    ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
+    ...(isOfAnother(plan) ? {} : more),
+  };
+  return {
+    planned: {
+      name: target.name,
+      state: isDone ? "unchanged" : "pending",
+      digest: plan.digest,
+      summary,
+      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+    },
+    guards: plan.guards,
+    changes: plan.changes.map(toldChange),
+  };
+}
+
+/** A tenant that could not be planned. */
+export function failedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
+  return { name, state: "failed", digest: "", error: tenantError(error, "plan", secrets) };
+}
+
+/** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
+export async function stackOf(
+  target: Target,
+  { project, folder, environment }: Pick<PlanningContext, "project" | "folder" | "environment">,
+) {
+  const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
+  removeTornAttributes(files);
+  await readyFor(environment);
+  const exported =
+    readStateFile(files) ??
+    (await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
+      const torn = tornState(files);
+      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+    }));
+  const state = exported ?? {};
+  const resource = target.resource ?? onlySettings(state) ?? target.name;
+  const foreign = foreignResources(state, resource);
+  if (foreign.length > 0) {
+    const shown = foreign.slice(0, 5).map((urn) => `  ${quote(urn, 300)}`);
+    const more = foreign.length > 5 ? [`  … and ${foreign.length - 5} more`] : [];
+    throw new RolloutError(
+      "ERR_STACK_FOREIGN",
+      [
+        `The stack ${quote(target.stack)} holds what the settings file of ${quote(target.name)} does not make; a rollout would delete it. Nothing was changed.`,
+        ...shown,
+        ...more,
+      ].join("\n"),
+    );
+  }
+  return {
+    state,
+    resource,
+    isThere: exported !== undefined,
+    isPending: hasPendingOperations(state),
+    ...withoutUndefined({ marker: readStackMarker(state) }),
+    front: target.front ?? frontOf(state) ?? "dynamic",
+    known: knownLists(state, target.stack, resource),
+  };
+}
+
+/** By environment: all tenants of a planning have the same. */
+const READY = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
+
+/** Who can't run the CLI is told so before anything is changed, though no state may need it. */
+async function readyFor(environment: NodeJS.ProcessEnv): Promise<void> {
+  const ready = READY.get(environment) ?? readyPulumi();
+  READY.set(environment, ready);
+  await ready;
+}
+
+/** Reads a tenant's lists. */
+export async function readTenant(
+  target: Target,
+  apiKey: string,
+  reach: Reach,
+  asking?: Asking,
+): Promise<{ readonly observed: Observed; readonly host: string }> {
+  const read = async (client: SettingsClient) => ({
+    observed: await observe(client, undefined, asking?.answered),
+    host: hostOf(client),
+  });
+  return await withTargetClient(target, apiKey, reach, read, asking);
+}
+
+export function planOf(
+  target: Target,
+  settings: Settings,
+  desired: Desired,
+  observed: Observed,
+  host: string,
+  { accepting }: Pick<PlanningContext, "accepting">,
+  fingerprints: readonly string[] = [],
+  mail: MailEvidence = withoutEvidence(observed.at, "The tenant's mail was not looked at."),
+): Plan {
+  const { name, stack, resource } = target;
+  return makePlan({
+    desired,
+    observed,
+    tenant: { host, name },
+    source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
+    mail,
+    fingerprints,
+    accepting: { environment: accepting, name },
+  });
+}

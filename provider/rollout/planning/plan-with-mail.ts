@@ -1,0 +1,38 @@
+import type { SettingsClient } from "../../client";
+import { hostOf } from "../../gitops/plan-tenant";
+import { desiredOf } from "../../plan/desired";
+import { gatherEvidence } from "../../plan/evidence";
+import { mailEvidence } from "../../plan/mail-evidence";
+import { observe } from "../../plan/observed";
+import type { Plan } from "../../plan/plan";
+import { isOfAnother } from "../../plan/withheld";
+import type { Target } from "../model/target";
+import type { Asking } from "../probing/address-health";
+import { withTargetClient } from "../probing/target-client";
+import { type PlanningContext, planOf, settingsOf, stackOf } from "./plan-target";
+
+/**
+ * Plans one tenant by its settings file once more, with what its mail says. Reads only. The mail of a tenant that the key seems not
+ * to be of is not asked.
+ *
+ * @throws whatever keeps it from being planned. Mail that can't be read is told in the plan's evidence.
+ */
+export async function planWithMail(
+  target: Target,
+  key: string,
+  context: PlanningContext,
+  asking: Asking,
+): Promise<Plan> {
+  const { settings, findings } = settingsOf(target, context);
+  const stack = await stackOf(target, context);
+  const desired = desiredOf(settings, stack.known, findings);
+  const plan = async (client: SettingsClient): Promise<Plan> => {
+    const observed = await observe(client, undefined, asking.answered);
+    const host = hostOf(client);
+    const plain = planOf(target, settings, desired, observed, host, context);
+    if (isOfAnother(plain)) return plain;
+    const mail = mailEvidence(await gatherEvidence({ client, vips: observed.vips.keys() }));
+    return planOf(target, settings, desired, observed, host, context, [], mail);
+  };
+  return await withTargetClient(target, key, context.reach, plan, asking);
+}

@@ -1,0 +1,93 @@
+import type { Journal } from "../journal/journal";
+import type { PlannedTenant } from "../journal/rollout-record";
+import type { RolloutCommands } from "../model/commands";
+import { PlanningEndedError } from "../model/errors";
+import type { Advice, RolloutReport, TenantError } from "../model/rollout-report";
+import type { Target } from "../model/target";
+import { reportOf } from "../report/report-of";
+import { named } from "../targets/placeholders";
+
+/** A tenant that can't be planned. */
+export interface PlanFailure {
+  readonly target: Target;
+  readonly error: TenantError | undefined;
+  /** Whether it may be the failure of its whole address. */
+  readonly isOfAddress: boolean;
+}
+
+/** What there is to say of a planning that ended early. */
+export interface EndedEarly {
+  readonly failures: readonly PlanFailure[];
+  readonly unplanned: readonly Target[];
+  /** What bore no more failures, as it is called in a sentence. */
+  readonly over: readonly string[];
+}
+
+/** The refusal of a rollout whose planning ended early, with a report of how far it came. */
+export async function endedEarly(
+  journal: Journal,
+  id: string,
+  { failures, unplanned, over }: EndedEarly,
+  commands: RolloutCommands,
+): Promise<PlanningEndedError> {
+  const reason = `The planning ended early, since ${tenants(failures.length)} can't be planned, more than the tolerance of ${over.join(", ")} allows.`;
+  await journal.planned(id, unplanned.map(notPlanned));
+  await journal.stop(id, reason);
+  const report = await reportOf(journal, id, false, commands);
+  const again = commandAgain(report, commands);
+  const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: again };
+  const message = [
+    ...causesOf(failures),
+    `That is more than the tolerance of ${over.join(", ")} allows, so the planning ended there: ${unplanned.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
+    `Mend the cause, or leave these tenants out with --except; then plan anew: \`${again}\``,
+  ];
+  return new PlanningEndedError(message.join("\n"), { ...report, advice: [advice] });
+}
+
+function notPlanned({ name }: Target): PlannedTenant {
+  return {
+    name,
+    state: "pending",
+    digest: "",
+    error: {
+      code: "ERR_ROLLOUT_PLAN",
+      message: "It was not planned: before its turn, more tenants had failed than is tolerated.",
+      advice: "See why the others failed; once that is mended, plan a rollout anew.",
+      phase: "plan",
+    },
+  };
+}
+
+function commandAgain({ source, rollsBack, task }: RolloutReport, commands: RolloutCommands): string {
+  return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
+}
+
+/** So many causes are told, and so many tenants of each by name. */
+const CAUSES = 5;
+const NAMES = 5;
+
+/** A line for each cause, that of the most tenants first. What failed for its address is one cause, whoever found it. */
+function causesOf(failures: readonly PlanFailure[]): readonly string[] {
+  const alike = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isOfAddress }) =>
+    isOfAddress ? `${error?.code} ${baseUrl}` : withoutName(error?.message ?? "", name),
+  );
+  const groups = [...alike.values()].toSorted((one, other) => other.length - one.length);
+  const lines = groups.slice(0, CAUSES).map((group) => {
+    const [first] = group;
+    const names = group.slice(0, NAMES).map(({ target }) => target.name);
+    const who = `${names.join(", ")}${group.length > NAMES ? ", …" : ""}`;
+    const where = first?.isOfAddress === true ? ` at ${first.target.baseUrl}` : "";
+    return `${tenants(group.length)}${where} can't be planned (${who}): ${first?.error?.message ?? ""}`;
+  });
+  const rest = groups.length - CAUSES;
+  return rest > 0 ? [...lines, `… and ${rest} more ${rest === 1 ? "cause" : "causes"}.`] : lines;
+}
+
+/** A message as it would be for a tenant of any name, at any line of the targets file. */
+function withoutName(message: string, name: string): string {
+  return message.replaceAll(named("{NAME}", name), "…").replaceAll(name, "…").replace(/:\d+:/, ":");
+}
+
+function tenants(count: number): string {
+  return count === 1 ? "1 tenant" : `${count} tenants`;
+}

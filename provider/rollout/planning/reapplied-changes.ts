@@ -1,0 +1,49 @@
+import { type Change, changeTransition, type Plan } from "../../plan/plan";
+import { sortByDanger, type Transition } from "../../settings/danger";
+import { excerpt } from "../../settings/text";
+import type { Journal } from "../journal/journal";
+import { signatureOf } from "../locks/change-signature";
+import type { AgainTakenBack, Minded } from "../locks/rollout-marks";
+
+/** What of a plan was undone by an earlier rollback, in whichever tenant that was. */
+export async function getReappliedChanges(
+  journal: Journal,
+  id: string,
+  { takenBack }: Minded,
+): Promise<readonly AgainTakenBack[]> {
+  if (takenBack.length === 0) return [];
+  const found = takenBack.map(({ rollout, by, changes }) => ({
+    rollout,
+    by,
+    changes: new Set(changes),
+    tenants: new Set<string>(),
+    what: new Map<string, Transition>(),
+  }));
+  for (const { name } of await journal.tenants(id)) {
+    const plan = await journal.plan(id, name);
+    const { changes: planned = [] } = JSON.parse(plan ?? "{}") as Partial<Plan>;
+    for (const change of planned) {
+      for (const { changes, tenants, what } of found) {
+        if (!changes.has(signatureOf(change))) continue;
+        tenants.add(name);
+        what.set(describeChange(change), changeTransition(change));
+      }
+    }
+  }
+  return found.flatMap(({ rollout, by, tenants, what }) =>
+    tenants.size === 0
+      ? []
+      : [
+          {
+            ...{ rollout, by, tenants: [...tenants] },
+            what: sortByDanger([...what], ([, transition]) => transition).map(([text]) => text),
+          },
+        ],
+  );
+}
+
+/** `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
+function describeChange({ kind, value, before, after }: Change): string {
+  const list = kind === "vip" ? "VIP" : ((after ?? before)?.list ?? "entry");
+  return `${after === undefined ? "no " : ""}${list} ${excerpt(value)}`;
+}

@@ -1,0 +1,181 @@
+import type { Desired, KnownLists } from "../../plan/desired";
+import type { Observed } from "../../plan/observed";
+import type { Guard } from "../../plan/plan";
+import { describeHidden } from "../../settings/danger";
+import { isUnmanaged, readEntry } from "../../settings/keyed-list";
+import { shellWord } from "../../settings/shell-word";
+import { isSameTenant, type TenantIdentity } from "../../settings/tenant-identity";
+import { peopleOf, strangersAmong } from "../../settings/tenant-people";
+import { excerpt, printable, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { ReachedBy } from "../journal/reached";
+import type { Target } from "../model/target";
+import type { StackCommands } from "../stack/stack-command";
+
+/** A stack that may be a tenant's under its former name: it belongs to no tenant of the targets file, or to another one. */
+export interface OrphanedStack {
+  readonly stack: string;
+  /** Its project, where that is another one than the targets file's. */
+  readonly project?: string;
+  /** The tenant that the targets file gives it to, and how much of what the stack declared that one holds. */
+  readonly takenBy?: { readonly name: string; readonly held: number };
+  /** What its last run declared. */
+  readonly known: KnownLists;
+  /** The last rollout that came to it, where the journal knows one. */
+  readonly last?: Pick<ReachedBy, "rollout" | "settings" | "identity" | "fingerprint">;
+}
+
+/** What is known of a tenant whose stack doesn't exist yet. */
+export interface NewTenant {
+  readonly target: Target;
+  readonly desired: Desired;
+  readonly observed: Observed;
+  readonly identity: TenantIdentity;
+}
+
+/** A stack that most likely is that of the tenant, under its former name. */
+export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy"> {
+  /** What tells it. */
+  readonly why: string;
+  /** What it declared, the tenant still holds and the files no longer declare: `allow partner.example`. */
+  readonly forgotten: readonly string[];
+}
+
+/**
+ * Finds the stack that a tenant had before somebody renamed it in the targets file. A new stack knows nothing of what the former one
+ * declared, so what the files no longer declare would stay at the tenant.
+ */
+export function findFormerStack(
+  tenant: NewTenant,
+  orphans: readonly OrphanedStack[],
+): FormerStack | undefined {
+  const found = orphans.flatMap((orphan): FormerStack[] => {
+    const { held, declared, forgotten } = compareWith(tenant, orphan.known);
+    if (declared === 0) return [];
+    const why = evidence(tenant, orphan, { held, declared, isForgotten: forgotten.length > 0 });
+    const { stack, project, takenBy } = orphan;
+    return why === undefined ? [] : [{ stack, ...withoutUndefined({ project, takenBy }), why, forgotten }];
+  });
+  return found.toSorted((one, other) => other.forgotten.length - one.forgotten.length)[0];
+}
+
+/** Finds out how much a tenant holds of what its stack declared; undefined where it holds all of it. */
+export function heldOfStack(tenant: NewTenant, known: KnownLists): number | undefined {
+  const { held, declared } = compareWith(tenant, known);
+  return held < declared ? held : undefined;
+}
+
+/**
+ * Why a rollout to a renamed tenant is refused; undefined where the former stack knows of nothing that would stay.
+ *
+ */
+export function renamedTenantGuard(
+  { name, place, stack: newStack }: Target,
+  { stack, project, takenBy, why, forgotten }: FormerStack,
+  commands: StackCommands,
+): Guard | undefined {
+  if (forgotten.length === 0) return undefined;
+  const shown = forgotten.slice(0, SHOWN).join(", ");
+  const hidden = forgotten.slice(SHOWN).map((text) => ({
+    to: text.startsWith("allow ") ? "allow" : undefined,
+    isLingering: true,
+  }));
+  const more = hidden.length === 0 ? "" : `, and ${describeHidden(hidden)}`;
+  const file = place.file === "tenants.yaml" ? "" : ` --targets ${shellWord(place.file)}`;
+  const remove = `If it is another tenant, remove the old stack: \`${commands.command("stack rm --force --yes", stack)}\`.`;
+  const inFile = quote(place.file, 300);
+  const [whose, keep] =
+    takenBy !== undefined
+      ? [
+          `, which is that of ${quote(takenBy.name)} in the targets file now`,
+          `If the tenant was renamed, keep its stack, and the next plan shows the removals: in ${inFile}, write \`stack: ${stack}\` for ${quote(name)}, and a new stack for ${quote(takenBy.name)}. If these are two tenants that hold the same, roll out ${quote(name)} alone: \`--only ${shellWord(name)}\`.`,
+        ]
+      : project !== undefined
+        ? [
+            ` of the project ${quote(project)}`,
+            `If the project was renamed, keep the stack, and the next plan shows the removals: \`${commands.command(`stack rename ${commands.nameOf(newStack)}`, stack, project)}\`, or write \`project: ${project}\` in ${inFile} again. If that project goes on managing the tenant, take the tenant out of ${inFile}.`,
+          ]
+        : stack === name
+          ? [
+              NOBODYS,
+              `If it is the same tenant, keep its stack, and the next plan shows the removals: take \`stack\` out of its lines in ${inFile}. ${remove}`,
+            ]
+          : [
+              NOBODYS,
+              `If the tenant was renamed, keep its stack, and the next plan shows the removals: \`email-security tenant rename ${shellWord(stack)} ${shellWord(name)}${file}\`. ${remove}`,
+            ];
+  return {
+    code: "renamed-tenant",
+    message: `${quote(name)} has a new stack, but looks like the tenant of the stack ${quote(stack)}${whose}: ${why}. That stack declared ${shown}${more}. The tenant still holds ${forgotten.length === 1 ? "it" : "them"}, the files no longer declare ${forgotten.length === 1 ? "it" : "them"}, and a new stack would leave ${forgotten.length === 1 ? "it" : "them"} there. ${keep}`,
+  };
+}
+
+const SHOWN = 5;
+const NOBODYS = ", which no tenant of the targets file has any more";
+
+interface Comparison {
+  /** How much of what the stack declared the tenant holds. */
+  readonly held: number;
+  readonly declared: number;
+  readonly forgotten: readonly string[];
+}
+
+function compareWith({ desired, observed }: NewTenant, { entries, vips }: KnownLists): Comparison {
+  const isDeclared = (kind: "entry" | "vip", key: string): boolean =>
+    desired.lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
+  let [held, declared] = [0, 0];
+  const forgotten: string[] = [];
+  for (const [key, text] of Object.entries(entries.content)) {
+    const entry = isUnmanaged(text) ? undefined : readEntry(key, text);
+    if (entry === undefined) continue;
+    declared += 1;
+    if (!(observed.entries.get(key) ?? []).some(({ list }) => list === entry.list)) continue;
+    held += 1;
+    if (!isDeclared("entry", key)) forgotten.push(printable(`${entry.list} ${excerpt(entry.value, 300)}`));
+  }
+  for (const [key, text] of Object.entries(vips.content)) {
+    if (isUnmanaged(text)) continue;
+    declared += 1;
+    if (!observed.vips.has(key)) continue;
+    held += 1;
+    if (!isDeclared("vip", key)) forgotten.push(printable(`VIP ${excerpt(key, 300)}`));
+  }
+  // Allows are what a removal that is lost leaves open.
+  return { held, declared, forgotten: forgotten.toSorted((one, other) => rank(one) - rank(other)) };
+}
+
+function rank(text: string): number {
+  return text.startsWith("allow ") ? 0 : 1;
+}
+
+/** What tells that a stack is the tenant's; undefined where nothing does, or something speaks against it. */
+function evidence(
+  { target, observed, identity }: NewTenant,
+  { stack, project, takenBy, known, last }: OrphanedStack,
+  { held, declared, isForgotten }: Pick<Comparison, "held" | "declared"> & { readonly isForgotten: boolean },
+): string | undefined {
+  // Where a project is renamed, its stacks keep their names.
+  if (project !== undefined && stack !== target.stack) return undefined;
+  if (takenBy !== undefined && held <= takenBy.held) return undefined;
+  if (last?.identity !== undefined && isSameTenant(identity, last.identity)) {
+    return `its entries or VIPs are those that the rollout ${last.rollout} read there`;
+  }
+  const people = peopleOf(
+    [...observed.vips.values()].map(({ email }) => email),
+    true,
+  );
+  const fingerprints = [known.entries.fingerprint, known.vips.fingerprint, last?.fingerprint].filter(
+    (one) => one !== undefined,
+  );
+  const arePeopleKnown = fingerprints.length > 0 && people.domains.size > 0;
+  if (arePeopleKnown && strangersAmong(fingerprints, people).length > 0) return undefined;
+  // Of a tenant that was emptied, or of another one.
+  if (held === 0) return undefined;
+  if (arePeopleKnown) return "its people have mailboxes of the same domains";
+  if (last?.settings === target.settings) {
+    return `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
+  }
+  // A baseline alone is held by many tenants.
+  if (!isForgotten || held * 2 < declared || (takenBy !== undefined && held < declared)) return undefined;
+  return `it holds ${held} of the ${declared} entries and VIPs that the stack declared`;
+}

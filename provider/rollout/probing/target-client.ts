@@ -1,0 +1,93 @@
+import { SettingsClient } from "../../client";
+import { checkProxies } from "../../client/address";
+import type { Permits } from "../../client/permits";
+import { abortableTime } from "../../client/time";
+import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
+import { NO_STACK, readTimeoutMs } from "../../resources/configuration";
+import type { Target } from "../model/target";
+import { readKey } from "../targets/read-key";
+import type { Asking, Look } from "./address-health";
+
+/** How the services of tenants are asked from this process. */
+export interface Reach {
+  /** Where keys come from, and the limit of one request. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** @param isAllowed asked in the moment in which a permit is due. */
+  readonly permits: (target: Target, isAllowed?: () => boolean) => Permits;
+  /** Ends what is asked, with its reason. Default: never. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Asks a tenant's service something, with its own key and within its address's permits. The connections are closed after it,
+ * and what is still under way then is ended.
+ *
+ * @param asking how patiently. Default: as the retry policy has it.
+ */
+export async function withTargetClient<T>(
+  target: Target,
+  apiKey: string,
+  { environment, permits, signal }: Reach,
+  ask: (client: SettingsClient) => Promise<T>,
+  asking: Pick<Asking, "patience"> = { patience: "whole" },
+): Promise<T> {
+  const { baseUrl, allowInsecureHttp } = target;
+  const timeoutMs = timeoutOf(environment);
+  const over = new AbortController();
+  const ended = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
+  const options: TransportOptions = {
+    baseUrl,
+    apiKey,
+    allowInsecureHttp,
+    timeoutMs,
+    retries: asking.patience !== "none",
+    retryForMs: asking.patience === "whole" ? undefined : timeoutMs,
+    permits: permits(target, () => !ended.aborted),
+    signal: ended,
+    time: abortableTime(ended),
+  };
+  const client = new SettingsClient(options);
+  try {
+    return await ask(client);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    over.abort(new Error("nobody waits for the answer any more"));
+    await client.close();
+  }
+}
+
+/** One small request, once, of the kind that another tenant's failure tells of: by it one sees whether a service answers. */
+export function lookWith(
+  reach: Reach,
+  keyOf: (target: Target) => Promise<string> = (target) => readKey(target, reach),
+): Look {
+  return async (target, about, signal) => {
+    const ends = reach.signal === undefined ? signal : AbortSignal.any([reach.signal, signal]);
+    const ask = (client: SettingsClient): Promise<unknown> => {
+      if (about.includes("/threats")) return client.threats.list({ minutes_ago: 1, page_size: 1 });
+      if (about.includes("/vip_employees")) return client.vipEmployees.list({ page_size: 1 });
+      return client.allowDenyEntries.list({ list: "deny", page_size: 1 });
+    };
+    const key = await keyOf(target);
+    await withTargetClient(target, key, { ...reach, signal: ends }, ask, { patience: "none" });
+  };
+}
+
+/**
+ * Looks at what the environment says of all requests, before the first one.
+ *
+ * @throws {ConfigurationError} that names the variable.
+ */
+export function checkReach(
+  environment: NodeJS.ProcessEnv,
+  targets: readonly Pick<Target, "baseUrl">[],
+): void {
+  timeoutOf(environment);
+  for (const { baseUrl } of targets) checkProxies(baseUrl, environment);
+}
+
+function timeoutOf(environment: NodeJS.ProcessEnv): number {
+  return readTimeoutMs(NO_STACK, environment) ?? DEFAULT_TIMEOUT_MS;
+}

@@ -1,0 +1,98 @@
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { quote } from "../../settings/text";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
+import { standingSkips } from "../journal/skips";
+import { takenBackSoFar } from "../journal/taken-back";
+import { becameOf } from "../journal/what-became";
+import type { RolloutCommands } from "../model/commands";
+import type { Advice } from "../model/rollout-report";
+import type { TargetComparison } from "../targets/compare-targets";
+import { compareTargets } from "../targets/compare-targets";
+import { readTargets } from "../targets/read-targets";
+
+/** How many tenants a sentence or a command names. */
+const SHOWN = 5;
+
+/** What to do about tenants that no rollback of a rollout has reached: each command works as the targets file and the skips are now. */
+export async function adviceOnRest(
+  journal: Journal,
+  record: RolloutRecord,
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const { id, spec } = record;
+  if (spec.prunedAtMs !== undefined) return [];
+  const { left } = await takenBackSoFar(journal, id);
+  const leftOut = leftOutNow(
+    spec.source,
+    left.map(({ target }) => target),
+  );
+  const skips = await standingSkips(journal.database, spec);
+  const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
+  const out: { name: string; reason: string }[] = [];
+  const skipped: { name: string }[] = [];
+  const changed: { name: string; rollout: string }[] = [];
+  let open = 0;
+  for (const { name, target } of left) {
+    const reason = leftOut.get(target.stack);
+    const rollout = becameOf(id, later.get(target.stack) ?? []).since.at(-1);
+    if (reason !== undefined) out.push({ name, reason });
+    else if (skips.has(target.stack)) skipped.push({ name });
+    else if (rollout !== undefined) changed.push({ name, rollout });
+    else open += 1;
+  }
+  const [first] = changed;
+  const advice: Advice[] = [];
+  if (first !== undefined) {
+    advice.push({
+      why: `The rollout ${first.rollout} has changed ${namesText(changed)} since. To roll that one back first:`,
+      command: commands.rollback(first.rollout),
+    });
+  } else if (open > 0) advice.push({ why: "To roll back the rest:", command: commands.rollback(id) });
+  if (skipped.length > 0) {
+    const [are, them] = skipped.length === 1 ? ["is", "it"] : ["are", "them"];
+    advice.push({
+      why: `${namesText(skipped)} ${are} skipped. To unskip ${them}, before you roll back the rest:`,
+      command: commands.unskip(
+        skipped.map(({ name }) => name),
+        spec.source,
+      ),
+    });
+  }
+  if (out.length > 0) advice.push({ why: `Left out: ${keptText(out)}. ${RESTORE}` });
+  return advice.map((one, at) =>
+    at === 0 ? { ...one, why: `It was not rolled back everywhere. ${one.why}` } : one,
+  );
+}
+
+/** What to do about tenants that the targets file no longer names. */
+export const RESTORE =
+  "Restore the tenant in the targets file, or remove what the rollout did in the console.";
+
+/** Why tenants keep what a rollout did: `"t1" (tenants.yaml doesn't name it any more)`. */
+export function keptText(kept: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
+  const shown = kept.slice(0, SHOWN).map(({ name, reason }) => `${quote(name)} (${reason})`);
+  return shown.join(", ") + moreThan(kept.length);
+}
+
+function namesText(tenants: readonly { readonly name: string }[]): string {
+  const shown = tenants.slice(0, SHOWN).map(({ name }) => quote(name));
+  return shown.join(", ") + moreThan(tenants.length);
+}
+
+function moreThan(count: number): string {
+  return count > SHOWN ? `, … and ${count - SHOWN} more` : "";
+}
+
+/** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */
+function leftOutNow(
+  source: string,
+  recorded: Parameters<typeof compareTargets>[0],
+): TargetComparison["leftOut"] {
+  try {
+    return compareTargets(recorded, readTargets(source), { ignoreSettings: true }).leftOut;
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return new Map();
+    throw error;
+  }
+}

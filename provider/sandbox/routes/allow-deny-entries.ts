@@ -1,0 +1,120 @@
+import { z } from "zod";
+import type { SandboxBehaviour } from "../contract/behaviour";
+import { canonicalValue, entryTypes } from "../contract/canonical";
+import { allowDenyEntry, deleteEntryResult } from "../contract/schemas";
+import type { AllowDenyEntryStore } from "../store/allow-deny-entries";
+import {
+  body,
+  envelope,
+  type Route,
+  route,
+  settingsList,
+  settingsListOf,
+  settingsPage,
+  success,
+  window,
+} from "./route";
+
+const PATH = "/api/v1/settings/allow_deny_entries";
+const section = "Allow/deny list";
+const params = { id: "the entry id" };
+const noEntry = { when: "the resource does not exist" };
+const collision = { when: "the value is on the list already, or on the opposite list" };
+
+const list = z.enum(["allow", "deny"]);
+const verdictScope = z.enum(["global", "graymail"]);
+
+const listQuery = z.object({
+  ...settingsPage,
+  list: list.optional().describe("filters the entries"),
+  q: z.string().optional().describe("a substring match on the identifier value"),
+});
+
+const createBody = body({
+  list,
+  entry_type: z.enum(entryTypes),
+  value: z.string().describe("a domain, IP or email address"),
+  verdict_scope: verdictScope.default("global"),
+  comment: z.string().default(""),
+})
+  .meta({
+    examples: [{ list: "deny", entry_type: "domain", value: "phish.example", comment: "Wave of May" }],
+  })
+  .transform((draft, context) => {
+    const canonical_value = canonicalValue(draft.entry_type, draft.value);
+    if (canonical_value !== undefined) return { ...draft, canonical_value };
+    context.addIssue({
+      code: "custom",
+      path: ["value"],
+      message: `${JSON.stringify(draft.value)} is no valid ${draft.entry_type}`,
+    });
+    return z.NEVER;
+  });
+
+const updateBody = body(
+  { list: list.optional(), verdict_scope: verdictScope.optional(), comment: z.string().optional() },
+  "can't be changed; only list, verdict_scope and comment are mutable",
+);
+
+/** The four endpoints of the reference's "Allow/deny list". */
+export function allowDenyEntryRoutes(
+  store: AllowDenyEntryStore,
+  behaviour: Required<SandboxBehaviour>,
+  newId: () => string,
+): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: PATH,
+      section,
+      summary: "list allow/deny entries",
+      description: "returns a page of the tenant's entries",
+      query: listQuery,
+      answer: () => settingsListOf(allowDenyEntry),
+      handle: ({ caller, query }) =>
+        settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+    }),
+    route({
+      method: "POST",
+      path: PATH,
+      section,
+      summary: "create an entry",
+      description: "Adds the entry to the tenant's allow or deny list.",
+      body: createBody,
+      answer: () => envelope(allowDenyEntry, 201),
+      refusals: { 409: collision },
+      handle({ caller, at, body: draft }) {
+        const value = behaviour.echoValue === "as-sent" ? draft.value : draft.canonical_value;
+        return { status: 201, results: store.create(caller, at, { ...draft, value, id: newId() }) };
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: `${PATH}/{id}`,
+      section,
+      summary: "update an entry",
+      description: "only list, verdict_scope and comment are mutable. Omitted fields stay unchanged.",
+      params,
+      body: updateBody,
+      answer: () => envelope(allowDenyEntry),
+      refusals: { 404: noEntry, 409: collision },
+      handle: ({ caller, at, params, body: changes }) =>
+        success(store.update(caller, at, params["id"] ?? "", changes)),
+    }),
+    route({
+      method: "DELETE",
+      path: `${PATH}/{id}`,
+      section,
+      summary: "delete an entry",
+      description: "Removes the entry. It must belong to the caller's tenant.",
+      params,
+      answer: () => envelope(deleteEntryResult),
+      refusals: { 404: noEntry },
+      handle({ caller, at, params }) {
+        const id = params["id"] ?? "";
+        store.delete(caller, at, id);
+        return success({ deleted: true, deleted_at: at, deleted_by: caller.keyLabel, id });
+      },
+    }),
+  ];
+}

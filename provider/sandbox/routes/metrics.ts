@@ -1,0 +1,129 @@
+import { z } from "zod";
+import {
+  hoursSaved,
+  protectedInboxes,
+  targetedEntity,
+  threat,
+  threatsOverTimeItem,
+  threatTypeCount,
+} from "../contract/schemas";
+import type { ThreatStore } from "../store/threats";
+import { lookBack, type Period } from "../store/timeline";
+import {
+  envelope,
+  pageNumber,
+  paginated,
+  paginatedOf,
+  positiveInteger,
+  type Route,
+  route,
+  success,
+  window,
+} from "./route";
+
+const PATH = "/api/v1/metrics";
+const section = "Metrics";
+
+/** Default page size of threats_over_time: not shown in the reference. */
+const PAGE_SIZE = 50;
+
+/** "result size | 5 items" (reference, "Limits"). */
+const TOP = 5;
+
+/** What dealing with a threat that got through would have cost: the reference only says "estimated". */
+const MINUTES_SAVED_PER_PREVENTED_THREAT = 10;
+
+/** The reference shows the parameter of two of these endpoints; the others take the same. */
+const days = positiveInteger().default(7).describe("the period: so many days, of 24 hours, up to now");
+const daysQuery = z.object({ days });
+
+function top<Item extends z.ZodType>(item: Item) {
+  return envelope(z.object({ items: z.array(item).max(TOP) }));
+}
+
+/** The six endpoints of the reference's "Metrics". */
+export function metricRoutes(store: ThreatStore): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: `${PATH}/threats_over_time`,
+      section,
+      summary: "threat counts per day",
+      description:
+        "returns threat counts grouped by day for the period. The newest day comes first; a day (UTC) without threats has no item.",
+      query: z.object({ days, page: pageNumber }),
+      answer: () => paginatedOf(threatsOverTimeItem),
+      handle({ caller, at, query }) {
+        const part = window({ page: query.page, page_size: PAGE_SIZE });
+        return paginated(query.page, store.overTime(caller.tenantId, period(at, query), part));
+      },
+    }),
+    route({
+      method: "GET",
+      path: `${PATH}/top_targeted_entities`,
+      section,
+      summary: "top 5 targeted users or groups",
+      description: "returns at most 5 entities by threat count in the period",
+      query: z.object({
+        days,
+        entity_type: z
+          .enum(["user", "group"])
+          .default("user")
+          .describe("entity type; a group is a shared mailbox"),
+      }),
+      answer: () => top(targetedEntity),
+      handle: ({ caller, at, query }) =>
+        success({ items: store.topTargeted(caller.tenantId, period(at, query), query.entity_type, TOP) }),
+    }),
+    route({
+      method: "GET",
+      path: `${PATH}/top_threat_types`,
+      section,
+      summary: "top 5 threat types",
+      description: "returns at most 5 threat types with counts",
+      query: daysQuery,
+      answer: () => top(threatTypeCount),
+      handle: ({ caller, at, query }) =>
+        success({ items: store.topTypes(caller.tenantId, period(at, query), TOP) }),
+    }),
+    route({
+      method: "GET",
+      path: `${PATH}/highlighted_threats`,
+      section,
+      summary: "top 5 highlighted threats",
+      description: "returns at most 5 highlighted threats: the most critical, and of those the newest",
+      query: daysQuery,
+      answer: () => top(threat),
+      handle: ({ caller, at, query }) =>
+        success({ items: store.highlighted(caller.tenantId, period(at, query), TOP) }),
+    }),
+    route({
+      method: "GET",
+      path: `${PATH}/hours_saved`,
+      section,
+      summary: "estimated hours saved",
+      description: "estimated hours saved from prevented threats in the period",
+      query: daysQuery,
+      answer: () => envelope(hoursSaved),
+      handle({ caller, at, query }) {
+        const prevented = store.prevented(caller.tenantId, period(at, query));
+        return success({ hours_saved: (prevented * MINUTES_SAVED_PER_PREVENTED_THREAT) / 60 });
+      },
+    }),
+    route({
+      method: "GET",
+      path: `${PATH}/protected_inboxes`,
+      section,
+      summary: "count of unique protected inboxes that received mail",
+      description: "count of unique protected inboxes that received mail in the period",
+      query: daysQuery,
+      answer: () => envelope(protectedInboxes),
+      handle: ({ caller, at, query }) =>
+        success({ protected_inboxes: store.inboxes(caller.tenantId, period(at, query)) }),
+    }),
+  ];
+}
+
+function period(at: string, query: { days: number }): Period {
+  return lookBack(at, query.days * 24 * 60);
+}

@@ -1,0 +1,159 @@
+import { z } from "zod";
+import type { SandboxBehaviour } from "../contract/behaviour";
+import { canonicalMailbox } from "../contract/canonical";
+import { Refusal } from "../contract/errors";
+import {
+  type AddVipResult,
+  addVipResult,
+  removeVipResult,
+  vipEmployee,
+  vipStoredRow,
+} from "../contract/schemas";
+import type { VipEmployeeStore } from "../store/vip-employees";
+import {
+  body,
+  envelope,
+  errorBody,
+  type Route,
+  route,
+  settingsList,
+  settingsListOf,
+  settingsPage,
+  success,
+  window,
+} from "./route";
+
+const PATH = "/api/v1/settings/vip_employees";
+const section = "VIP employees";
+
+const mailbox = z.string().min(1, "must not be empty");
+
+const listQuery = z.object({
+  ...settingsPage,
+  q: z
+    .string()
+    .optional()
+    .describe("free-text match across email, full name, job title, department, comment and the adder's name"),
+  sort: z.enum(["asc", "desc"]).default("desc").describe("order by date added"),
+});
+
+const addBody = body({
+  emails: z.array(mailbox).min(1, "must hold at least one address"),
+  comment: z.string().default(""),
+}).meta({ examples: [{ emails: ["mei.chen@acme.example"], comment: "On call" }] });
+
+const editBody = body({ email: mailbox, comment: z.string() }).meta({
+  examples: [{ email: "marcus.bell@acme.example", comment: "Approves supplier bank changes" }],
+});
+
+const removeBody = body({
+  emails: z.array(mailbox).min(1, "must hold 1 to 1000 addresses").max(1000, "must hold 1 to 1000 addresses"),
+});
+
+const addAnswer = envelope(addVipResult);
+const addAnswerAtTheTop = z.object({ status: z.literal(200), ...addVipResult.shape });
+type AddAnswer = z.infer<typeof addAnswer> | z.infer<typeof addAnswerAtTheTop>;
+
+/** The four endpoints of the reference's "VIP employees". */
+export function vipEmployeeRoutes(store: VipEmployeeStore, behaviour: Required<SandboxBehaviour>): Route[] {
+  return [
+    route({
+      method: "GET",
+      path: PATH,
+      section,
+      summary: "list VIP employees",
+      description:
+        "returns a page of the caller's VIP list, both employees detected automatically from job title and department and those added manually. Rows without a mailbox are returned last.",
+      query: listQuery,
+      answer: () => settingsListOf(vipEmployee),
+      handle: ({ caller, query }) =>
+        settingsList(query, store.page(caller.tenantId, { ...query, ...window(query) })),
+    }),
+    route({
+      method: "POST",
+      path: PATH,
+      section,
+      summary: "add VIPs",
+      description:
+        "Marks the mailboxes as VIP. Every address must belong to the organization. If any does not, nothing is written and the addresses are returned in `not_in_org`. Addresses already listed go to `already_vip` and are not an error. Audit-logged.",
+      body: addBody,
+      answer: (): z.ZodType<AddAnswer> =>
+        behaviour.notInOrgStatus === 200 && behaviour.notInOrgShape === "top"
+          ? z.union([addAnswer, addAnswerAtTheTop])
+          : addAnswer,
+      refusals: outsideTheOrganization(behaviour),
+      handle({ caller, at, body: { emails, comment } }) {
+        const sent = byMailbox(emails);
+        const result = store.add(caller, at, [...sent.keys()], comment, behaviour);
+        const echo = (email: string) =>
+          behaviour.echoValue === "as-sent" ? (sent.get(email) ?? email) : email;
+        return answerToAdd(behaviour, {
+          added: result.added.map(echo),
+          already_vip: result.already_vip.map(echo),
+          not_in_org: result.not_in_org.map(echo),
+        });
+      },
+    }),
+    route({
+      method: "PATCH",
+      path: PATH,
+      section,
+      summary: "edit a VIP comment",
+      description: "Replaces the note stored against a manually added VIP. Audit-logged.",
+      body: editBody,
+      answer: () => envelope(vipStoredRow),
+      refusals: { 404: { when: "no VIP, or an auto-detected VIP with no stored row" } },
+      handle: ({ caller, at, body: { email, comment } }) =>
+        success(store.editComment(caller, at, comparable(email), comment)),
+    }),
+    route({
+      method: "POST",
+      path: `${PATH}/remove`,
+      section,
+      summary: "remove VIPs",
+      description:
+        "Writes an exclusion for each mailbox meaning never treat it as a VIP, which stops automatic detection from re-adding it. Removing a mailbox that is not currently a VIP still succeeds and still writes an exclusion. Addresses are not checked against the directory. Audit-logged.",
+      body: removeBody,
+      answer: () => envelope(removeVipResult),
+      handle: ({ caller, at, body: { emails } }) =>
+        success({ affected: store.remove(caller, at, [...byMailbox(emails).keys()]) }),
+    }),
+  ];
+}
+
+/** The answer to an add; outside the organization, in whichever form the options ask for. */
+function answerToAdd(behaviour: Required<SandboxBehaviour>, result: AddVipResult): AddAnswer {
+  if (result.not_in_org.length === 0) return success(result);
+  const details = behaviour.notInOrgShape === "top" ? { ...result } : { results: result };
+  const status = behaviour.notInOrgStatus;
+  if (status === 200) return { status, ...details };
+  throw new Refusal(status, `not in the organization: ${result.not_in_org.join(", ")}; nothing was written`, {
+    details,
+  });
+}
+
+/** How such an answer is described, beside a body that is invalid. */
+function outsideTheOrganization({ notInOrgStatus, notInOrgShape }: Required<SandboxBehaviour>) {
+  if (notInOrgStatus === 200) return {};
+  const body = () => {
+    const details = notInOrgShape === "top" ? addVipResult.shape : { results: addVipResult };
+    const refusal = z.object({ error: z.string(), ...details }).meta({ id: "NotInOrganization" });
+    return notInOrgStatus === 400 ? z.union([errorBody, refusal]) : refusal;
+  };
+  return { [notInOrgStatus]: { when: "an address outside the organization: nothing was written", body } };
+}
+
+/** Every mailbox once, however often and in whatever case it was sent, with the text of the first time. */
+function byMailbox(emails: string[]): Map<string, string> {
+  const mailboxes = new Map<string, string>();
+  for (const email of emails) {
+    const key = comparable(email);
+    if (!mailboxes.has(key)) mailboxes.set(key, email);
+  }
+  return mailboxes;
+}
+
+/** What is no mailbox at all is still compared: an add finds it outside the organization, a remove excludes it. */
+function comparable(email: string): string {
+  return canonicalMailbox(email) ?? email.toLowerCase();
+}

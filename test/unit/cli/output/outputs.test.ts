@@ -1,0 +1,177 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import {
+  type Format,
+  type Output,
+  type OutputOptions,
+  readOutputs,
+} from "../../../../provider/cli/output/outputs";
+import { writeOutputs } from "../../../../provider/cli/output/write-outputs";
+
+const FORMATS = ["text", "markdown", "json"] as const;
+
+let folder = "";
+const file = (name: string): string => join(folder, name);
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "outputs-"));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Each output as `format:place`, with the file's bare name. */
+function read(options: OutputOptions<(typeof FORMATS)[number]>, stdoutUse?: string): string[] {
+  const placed = (options.output ?? []).map((one) =>
+    one.replace(/^((?:\w+=)?)(\w[\w.]*)$/, `$1${folder}/$2`),
+  );
+  const given = options.output === undefined ? options : { ...options, output: placed };
+  return readOutputs(given, FORMATS, stdoutUse).map(
+    ({ format, to }) => `${format}:${typeof to === "object" ? to.file.replace(`${folder}/`, "") : to}`,
+  );
+}
+
+it.each<[string, OutputOptions<(typeof FORMATS)[number]>, string[]]>([
+  ["text to stdout by default", {}, ["text:stdout"]],
+  ["the format to stdout", { format: "json" }, ["json:stdout"]],
+  [
+    "the format to a file, and text to stdout",
+    { format: "json", output: ["a.out"] },
+    ["json:a.out", "text:stdout"],
+  ],
+  ["the format of the extension", { output: ["a.md"] }, ["markdown:a.md", "text:stdout"]],
+  ["the format before the file", { output: ["json=a.out"] }, ["json:a.out", "text:stdout"]],
+  [
+    "the option's format rather than the extension's",
+    { format: "json", output: ["a.md"] },
+    ["json:a.md", "text:stdout"],
+  ],
+  ["several files", { output: ["markdown=a", "b.json"] }, ["markdown:a", "json:b.json", "text:stdout"]],
+  [
+    "a file beside the printed format",
+    { format: "markdown", output: ["json=a"] },
+    ["json:a", "markdown:stdout"],
+  ],
+  ["no text beside an output on stdout", { output: ["json=-", "a.md"] }, ["json:stdout", "markdown:a.md"]],
+  ["the format to -", { format: "json", output: ["-"] }, ["json:stdout"]],
+  ["text to -", { output: ["-"] }, ["text:stdout"]],
+])("writes %s", (_, options, outputs) => {
+  expect(read(options)).toEqual(outputs);
+});
+
+it("takes a name with an equals sign for a file when a path begins it", () => {
+  expect(readOutputs({ format: "json", output: ["./json=a"] }, FORMATS)[0]).toEqual({
+    format: "json",
+    to: { file: "./json=a" },
+  });
+});
+
+it.each<[string, OutputOptions<(typeof FORMATS)[number]>, RegExp]>([
+  [
+    "an unknown format",
+    { output: ["jsn=a"] },
+    /no format "jsn" .* it has text, markdown, json\. Did you mean json\?$/,
+  ],
+  ["another command's format", { output: ["csv=a"] }, /no format "csv" .* it has text, markdown, json\.$/],
+  ["another command's extension", { output: ["a.html"] }, /no format "html"/],
+  [
+    "a file without a format",
+    { output: ["a.dat"] },
+    /format of --output ".*a\.dat" is unknown\. Put one of text, markdown, json before it/,
+  ],
+  ["no file", { output: ["json="] }, /names no file/],
+  ["two outputs on stdout", { output: ["-", "json=-"] }, /^Two outputs go to standard output/],
+  ["two outputs in one file", { output: ["a.md", "json=./a.md"] }, /^Two outputs go to the file/],
+  ["a missing directory", { output: ["none/a.md"] }, /can't be written: there is no directory/],
+])("refuses %s", (_, options, message) => {
+  const output = options.output?.map((one) =>
+    /^(?:\w+=)?(?:-|$)/.test(one) ? one : one.replace(/^(\w+=)?(?:\.\/)?(.+)$/, `$1${folder}/$2`),
+  );
+  expect(() => readOutputs({ ...options, ...(output && { output }) }, FORMATS)).toThrow(message);
+});
+
+it("refuses a directory and a read-only file before any work is done", () => {
+  mkdirSync(file("there.md"));
+  writeFileSync(file("kept.md"), "kept", { mode: 0o400 });
+  for (const [name, why] of [
+    ["there.md", /it is a directory/],
+    ["kept.md", /is read-only/],
+  ] as const) {
+    expect(() => readOutputs({ output: [file(name)] }, FORMATS)).toThrow(why);
+  }
+});
+
+it("moves text to stderr where an option uses stdout, and refuses anything else there", () => {
+  expect(read({}, "--events")).toEqual(["text:stderr"]);
+  expect(read({ output: ["a.md"] }, "--events")).toEqual(["markdown:a.md", "text:stderr"]);
+  for (const options of [{ format: "json" as const }, { output: ["-"] }, { output: ["json=-"] }]) {
+    expect(() => read(options, "--events")).toThrow(
+      "--events uses standard output itself. Write the report to a file, as with --output markdown=FILE.",
+    );
+  }
+});
+
+it("prints no text of a command that has none", () => {
+  expect(readOutputs({}, ["csv"])).toEqual([{ format: "csv", to: "stdout" }]);
+  const to = { file: file("a.dat") };
+  expect(readOutputs({ output: [to.file] }, ["csv"])).toEqual([{ format: "csv", to }]);
+});
+
+const RENDERERS = { text: () => "text\n", markdown: () => "# text\n", json: async () => "{}\n" };
+
+async function write(outputs: readonly Output<keyof typeof RENDERERS>[]): Promise<string[]> {
+  const told: string[] = [];
+  vi.spyOn(process.stdout, "write").mockImplementation((text) => told.push(`stdout: ${text}`) > 0);
+  vi.spyOn(console, "error").mockImplementation((text) => told.push(`stderr: ${text}`));
+  await writeOutputs(outputs, RENDERERS);
+  vi.restoreAllMocks();
+  return told;
+}
+
+it("writes each output in its format, and names the files on stderr", async () => {
+  const json = { format: "json", to: { file: file("a.json") } } as const;
+  const told = await write([json, { format: "text", to: "stdout" }]);
+  expect(told).toEqual(["stdout: text\n", `stderr: Wrote ${json.to.file}.`]);
+  expect(readFileSync(json.to.file, "utf8")).toBe("{}\n");
+  expect(statSync(json.to.file).mode & 0o777).toBe(0o600);
+});
+
+it("keeps a file's mode, and what a link points to", async () => {
+  writeFileSync(file("real.md"), "before");
+  chmodSync(file("real.md"), 0o644);
+  symlinkSync("real.md", file("link.md"));
+  await write([{ format: "markdown", to: { file: file("link.md") } }]);
+  expect(readFileSync(file("real.md"), "utf8")).toBe("# text\n");
+  expect(statSync(file("real.md")).mode & 0o777).toBe(0o644);
+});
+
+it("writes no file when one can't be rendered", async () => {
+  const outputs: Output<Format>[] = [
+    { format: "markdown", to: { file: file("a.md") } },
+    { format: "json", to: { file: file("a.json") } },
+  ];
+  const renderers = {
+    ...{ text: () => "", html: () => "", csv: () => "", sarif: () => "", markdown: () => "x" },
+    json: () => Promise.reject(new Error("no")),
+  };
+  await expect(writeOutputs(outputs, renderers)).rejects.toThrow("no");
+  expect(existsSync(file("a.md"))).toBe(false);
+});
+
+it("writes to a device without replacing it", async () => {
+  await write([{ format: "json", to: { file: "/dev/null" } }]);
+  expect(statSync("/dev/null").isCharacterDevice()).toBe(true);
+});

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { makeListChange } from "../../../../provider/commands/change/make-list-change";
+import { type Refanged, refang } from "../../../../provider/settings/refang";
+import { settingsFolder } from "../../../support/settings-folder";
+
+function value(text: string): Refanged {
+  const read = refang(text);
+  if (!read.ok) throw new Error(read.reason);
+  return read.value;
+}
+
+const FILES = {
+  ".git/HEAD": "ref: refs/heads/main\n",
+  "settings/baseline.yaml": "version: 1\ndeny: [old.example]\n",
+  "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+  // It denies what is to be allowed; and has a mistake of its own already.
+  "settings/globex.yaml": 'version: 1\n"include":\n  - baseline.yaml\ndeny: [new.example, com]\n',
+  "settings/mid.yaml": "version: 1\ninclude: [./baseline.yaml] # for some\n",
+  "tenants/initech.yaml": "version: 1\ninclude: [../settings/mid.yaml]\npolicy: { requireTicket: [allow] }\n",
+  "tenants/hooli.yaml": "version: 1\ndeny: [new.example]\n",
+  "settings/notes.yaml": "# include: baseline.yaml\ninclude: baseline.yaml\n",
+};
+
+it("a change that breaks a file which includes what is changed is refused, over others and of tenants elsewhere too", () => {
+  using folder = settingsFolder(FILES);
+  const place = {
+    file: folder.at("settings/baseline.yaml"),
+    includedBy: folder.at("settings/acme.yaml"),
+    tenants: [folder.at("tenants/initech.yaml"), folder.at("tenants/hooli.yaml")],
+    today: "2026-11-23",
+  };
+  const add = (text: string, facts = {}) =>
+    makeListChange(place, { do: "add", section: "allow", values: [value(text)], facts });
+  let refused = "";
+  try {
+    add("new.example");
+  } catch (error) {
+    refused = (error as Error).message.replaceAll(`${folder.path}/`, "");
+  }
+  const [first, ...reasons] = refused.split("\n");
+  expect(first).toBe("Nothing was written:");
+  expect(reasons).toEqual([
+    expect.stringMatching(
+      /^ {2}settings\/globex\.yaml:4:8 error: "new\.example" is on the allow list at .*baseline\.yaml:\d+, which is included/,
+    ),
+    expect.stringMatching(/^ {2}settings\/baseline\.yaml:\d+:\d+ error: "new\.example" names no ticket/),
+    "    Give --ticket.",
+  ]);
+  // Its own mistake is no reason.
+  expect(add("other.example", { ticket: "INC-1" }).files).toHaveLength(1);
+});

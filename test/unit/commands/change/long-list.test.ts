@@ -1,0 +1,37 @@
+import { writeFileSync } from "node:fs";
+import { expect, it, vi } from "vitest";
+import { Lexer } from "yaml";
+import { makeListChange } from "../../../../provider/commands/change/make-list-change";
+import { refang } from "../../../../provider/settings/refang";
+import { settingsFolder } from "../../../support/settings-folder";
+
+it("of thousands of entries, the parser of YAML reads those alone that need it", () => {
+  const plain = Array.from(
+    { length: 3_000 },
+    (_, at) =>
+      `  - value: host-${at}.example\n    comment: seen in campaign ${at}\n    expires: 2027-01-31\n`,
+  );
+  const other = "  - value: mid.example\n    comment: |\n      Two\n      lines\n";
+  const before = `version: 1\ndeny:\n${plain.slice(0, 2_000).join("")}${other}${plain.slice(2_000).join("")}`;
+  using folder = settingsFolder({});
+  writeFileSync(folder.at("settings.yaml"), before);
+  const value = refang("evil[.]example");
+  if (!value.ok) throw new Error(value.reason);
+
+  const lex = vi.spyOn(Lexer.prototype, "lex");
+  try {
+    const { files, steps } = makeListChange(
+      { file: folder.at("settings.yaml"), today: "2026-11-23" },
+      { do: "add", section: "deny", values: [value.value], facts: { expires: "2026-12-23" } },
+    );
+    expect(steps.map(({ what }) => what)).toEqual(["deny evil.example until 2026-12-23"]);
+    const added = "  - value: evil.example\n    expires: 2026-12-23\n";
+    expect(files.map(({ after }) => after)).toEqual([before + added]);
+    // What is left of the file as it is and as it would be, and the element that shows how the new one is written.
+    const lexed = lex.mock.calls.map(([text]) => text.length);
+    expect(lexed).toHaveLength(3);
+    expect(Math.max(...lexed)).toBeLessThan(200);
+  } finally {
+    lex.mockRestore();
+  }
+});

@@ -1,0 +1,79 @@
+import type { Command, Option } from "commander";
+import { describe, expect, it } from "vitest";
+import { FORMATS } from "../../../provider/cli/output/outputs";
+import { forEachVerb, pathOf, program } from "../../../provider/commands/program";
+
+/*
+ * What all commands have in common on the command line.
+ */
+
+const COMMANDS: readonly Command[] = (() => {
+  const all: Command[] = [];
+  forEachVerb(program(), (command) => {
+    if (command.name() !== "complete") all.push(command);
+  });
+  return all;
+})();
+
+/** All options, as `[command, option]`. */
+const OPTIONS = COMMANDS.flatMap((command) =>
+  command.options.map((option) => [pathOf(command), option] as const),
+);
+
+const named = (long: string): readonly (readonly [string, Option])[] =>
+  OPTIONS.filter(([, option]) => option.long === long);
+
+/** Which commands declare an option, by its description. */
+function meanings(long: string): string[] {
+  return [...new Set(named(long).map(([, { description }]) => description))];
+}
+
+describe("every command", () => {
+  it("has --format with known formats, and --output beside it", () => {
+    const formats = named("--format");
+    expect(formats.length).toBeGreaterThan(12);
+    expect(named("--output").map(([path]) => path)).toEqual(formats.map(([path]) => path));
+    for (const [path, { argChoices = [] }] of formats) {
+      expect({
+        path,
+        strange: argChoices.filter((one) => !FORMATS.some((format) => format === one)),
+      }).toEqual({ path, strange: [] });
+      expect({ path, first: argChoices[0] }).toEqual({
+        path,
+        first: argChoices.includes("text") ? "text" : "csv",
+      });
+    }
+  });
+
+  it.each(["--json", "--markdown", "--html", "--csv", "--sarif", "--out", "--concurrency"])(
+    "does without %s",
+    (long) => {
+      expect(named(long)).toEqual([]);
+    },
+  );
+
+  it("means the same by --today and --targets", () => {
+    expect(meanings("--today")).toEqual(["Judge `expires` as of this day (default: today, UTC)"]);
+    expect(named("--today").map(([, option]) => typeof option.parseArg)).not.toContain("undefined");
+    const all = named("--targets").filter(([path]) => !/ (?:find|rollout skip)$/.test(path));
+    expect(new Set(all.map(([, { defaultValue }]) => defaultValue))).toEqual(new Set(["tenants.yaml"]));
+  });
+
+  it.each(COMMANDS.map((one) => [pathOf(one), one] as const))(
+    "describes itself, its arguments and its options in the imperative: %s",
+    (_path, command) => {
+      expect(command.description()).toMatch(IMPERATIVE);
+      for (const { flags, description } of command.options) {
+        expect({ flags, description }).toEqual({ flags, description: expect.stringMatching(IMPERATIVE) });
+      }
+      for (const argument of command.registeredArguments)
+        expect(argument.description).toMatch(/^[A-Z].*[^.]$/);
+    },
+  );
+});
+
+const VERBS =
+  "Abandon|Add|Allow|Apply|Change|Check|Commit|Compare|Complete|Confirm|Count|Create|Declare|Exit|Explain|Export|Extend|Fill|Find|Give|Import|Include|Judge|Keep|Leave|Limit|Listen|List|Manage|Move|Name|Notify|Output|Overwrite|Plan|Print|Put|Read|Record|Remove|Rename|Resume|Return|Revert|Roll|Run|Search|Select|Send|Set|Show|Skip|Stop|Suggest|Use|Wait|Write";
+
+/** A verb with a capital letter first, and no full stop. */
+const IMPERATIVE = new RegExp(`^(?:${VERBS})\\b(?:[^]*[^.])?$`);

@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import {
+  type Code,
+  codeOf,
+  EXPLANATIONS,
+  explanationOf,
+  GROUPS,
+  nearestCode,
+} from "../../../../provider/commands/explain/explanations";
+import { RISKS } from "../../../../provider/settings/risk";
+
+const SOURCE = "provider";
+/** Built, or what explains the codes, or what others wrote. */
+const NOT_LOOKED_INTO = /^(?:dist|node_modules|commands\/explain)\//;
+/** Node's codes, and beginnings of codes in expressions. */
+const NOT_OURS = /^ERR_(?:TLS|SSL|CHILD)_|_$/;
+
+function codesInSource(): string[] {
+  const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" })
+    .map((file) => file.replaceAll("\\", "/"))
+    .filter((file) => file.endsWith(".ts") && !NOT_LOOKED_INTO.test(file));
+  const texts = files.map((file) => readFileSync(join(SOURCE, file), "utf8"));
+  const codes = texts.flatMap((text) => text.match(/\bERR_[A-Z\d_]+\b/g) ?? []);
+  return [...new Set(codes)].filter((code) => !NOT_OURS.test(code)).sort();
+}
+
+it("explains every code that occurs in the package, and no other", () => {
+  expect(Object.keys(EXPLANATIONS).sort()).toEqual(codesInSource());
+});
+
+it("lists every code once", () => {
+  const listed = GROUPS.flatMap(({ codes }) => codes);
+  expect([...listed].sort()).toEqual([...Object.keys(EXPLANATIONS), ...Object.keys(RISKS)].sort());
+});
+
+const ALL = GROUPS.flatMap(({ codes }) => codes.map((code) => [code, explanationOf(code)] as const));
+
+it.each(ALL)("%s: says in sentences what happened, of what, what to do, and what is next", (_code, one) => {
+  expect(one.means).toMatch(/^[A-Z`].*\.$/s);
+  expect(one.example).not.toBe("");
+  expect(one.causes.length).toBeGreaterThan(0);
+  expect(one.remedies.length).toBeGreaterThan(0);
+  for (const cause of one.causes) expect(cause).not.toMatch(/^[A-Z][a-z]+ .*\.$/);
+  for (const remedy of one.remedies) expect(remedy).toMatch(/^(?:[A-Z]|`).*\.$/s);
+  expect(one.next).toMatch(/^(?:email-security|pulumi|npx|ls) \S/);
+});
+
+it.each(Object.keys(RISKS))("%s: its example is an entry that is refused for it", (code) => {
+  expect(explanationOf(code as Code).example).toMatch(
+    new RegExp(`^value is "\\S+", which is refused \\(${code}[,)]`),
+  );
+});
+
+it.each<[written: string, code: Code]>([
+  ["ERR_EXISTS", "ERR_EXISTS"],
+  ["err_exists", "ERR_EXISTS"],
+  ["exists", "ERR_EXISTS"],
+  ["[ERR_EXISTS]", "ERR_EXISTS"],
+  ["rollout-not-allowed", "ERR_ROLLOUT_NOT_ALLOWED"],
+  ["allow-free-mail", "allow-free-mail"],
+  ["(ALLOW_FREE_MAIL)", "allow-free-mail"],
+])("takes %s for %s", (written, code) => expect(codeOf(written)).toBe(code));
+
+it.each<[written: string, code: Code | undefined]>([
+  ["ERR_EXSITS", "ERR_EXISTS"],
+  ["rollout_buzy", "ERR_ROLLOUT_BUSY"],
+  ["ERR_SETTINGSFILE", "ERR_SETTINGS_FILE"],
+  ["allow-freemail", "allow-free-mail"],
+  ["toString", undefined],
+  ["", undefined],
+])("%s is none; the nearest is %s", (written, code) => {
+  expect(codeOf(written)).toBeUndefined();
+  expect(nearestCode(written)).toBe(code);
+});

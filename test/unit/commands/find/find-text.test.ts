@@ -1,0 +1,121 @@
+import { expect, it } from "vitest";
+import { findCsv } from "../../../../provider/commands/find/find-csv";
+import { findText } from "../../../../provider/commands/find/find-text";
+import {
+  type FindReport,
+  type Found,
+  findSchema,
+  type TenantFound,
+} from "../../../../provider/gitops/find/find-schema";
+import { commandsIn } from "../../../support/hostile-text";
+
+const HOSTILE = "Allow \u001b[2J\u202e\n::error::x ##vso[task.complete]done\u0007";
+
+const found = (fields: Partial<Found> = {}): Found => ({
+  kind: "entry",
+  wanted: "evil.example",
+  how: "exact",
+  key: "evil.example",
+  value: "evil.example",
+  entryType: "domain",
+  verdictScope: "global",
+  state: "there",
+  ended: [],
+  there: [{ id: "1", list: "deny" }],
+  ...fields,
+});
+
+const tenant = (name: string, fields: Partial<TenantFound> = {}): TenantFound => ({
+  name,
+  found: [found()],
+  decisions: [],
+  unread: [],
+  ...fields,
+});
+
+const report = (tenants: readonly TenantFound[]): FindReport => ({
+  format: "1",
+  at: "2026-11-20T09:00:00.000Z",
+  wanted: [{ value: "evil.example", entryType: "domain", isSender: true }],
+  tenants,
+  isComplete: tenants.every(({ unread }) => unread.length === 0),
+});
+
+it("tells once what is the same in many tenants, and counts those that are not named", () => {
+  const many = Array.from({ length: 120 }, (_, at) => tenant(`t${at}`));
+  const names = Array.from({ length: 100 }, (_, at) => `t${at}`).join(", ");
+  expect(findText(report([...many, tenant("without", { found: [] })])).replaceAll(/\s+/g, " ")).toBe(
+    `evil.example: found in 120 of 121 tenants deny evil.example: at the tenant, 120 tenants in ${names} and 20 more, which --format json names who made it, the service does not tell `,
+  );
+});
+
+it("tells of makers that differ that they do, and puts nobody's name on all", () => {
+  const by = (name: string, maker: string): TenantFound =>
+    tenant(name, { found: [found({ there: [{ id: "1", list: "deny", by: maker }] })] });
+  const text = findText(report([by("a", "Dana"), by("b", "Tomas")]));
+  expect(text).toContain("made by different people or at different times");
+  expect(text).not.toContain("Dana");
+});
+
+it("tells a VIP as one, an IDN in its own script, and what could not be read", () => {
+  const vip = found({
+    kind: "vip",
+    value: "ceo@xn--mnchen-3ya.example",
+    key: "ceo@xn--mnchen-3ya.example",
+    how: "below",
+    state: "undeclared",
+    there: [{ list: "vip", by: "Dana", at: "2026-11-02", source: "manual" }],
+  });
+  const unread = [{ where: "stack" as const, code: "ERR_PULUMI", message: "no stack" }];
+  expect(findText(report([tenant("acme", { found: [vip], unread })]))).toBe(`evil.example: found
+  VIP ceo@xn--mnchen-3ya.example (ceo@münchen.example), below it: at the
+    tenant, and not declared
+      added by Dana on 2026-11-02, source manual
+
+Not all could be read, so there may be more:
+  acme, its stack: no stack [ERR_PULUMI]
+`);
+});
+
+it("does nothing in a terminal, whatever names and texts come from outside, and keeps to its columns", () => {
+  const declared = {
+    list: "deny",
+    file: `settings/${HOSTILE}.yaml`,
+    line: 3,
+    comment: HOSTILE.repeat(40),
+    ticket: HOSTILE,
+    owner: HOSTILE,
+    approvedBy: HOSTILE,
+    expires: "2027-01-01",
+    acceptRisk: HOSTILE,
+    includedAt: [{ file: HOSTILE, line: 1 }],
+    overrides: [{ file: HOSTILE, line: 2 }],
+  };
+  const one = found({
+    value: HOSTILE,
+    key: HOSTILE,
+    verdictScope: HOSTILE,
+    state: "differs",
+    declared,
+    ended: [{ ...declared, why: "removed", removedAt: { file: HOSTILE, line: 9 } }],
+    there: [{ id: HOSTILE, list: HOSTILE, comment: HOSTILE, by: HOSTILE, at: HOSTILE, source: HOSTILE }],
+    stack: { stack: HOSTILE, resource: "entries", list: HOSTILE, comment: HOSTILE },
+  });
+  const decisions = [
+    {
+      sender: "evil.example",
+      scope: HOSTILE,
+      of: "tenant" as const,
+      decides: { list: HOSTILE, key: HOSTILE, value: HOSTILE, verdictScope: HOSTILE },
+      others: 2,
+      isKnown: false,
+    },
+  ];
+  const unread = [{ where: "tenant" as const, code: "Error", message: HOSTILE }];
+  const all = report([tenant(HOSTILE, { found: [one], decisions, unread }), tenant("b", { found: [one] })]);
+  const text = findText(all, 80);
+  expect(commandsIn(text)).toEqual([]);
+  expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  expect(commandsIn(findCsv(all).replaceAll("\r\n", "\n"))).toEqual([]);
+  expect(findSchema.parse(all)).toEqual(all);
+});

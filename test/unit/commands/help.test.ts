@@ -1,0 +1,131 @@
+import { execFileSync } from "node:child_process";
+import type { Command } from "commander";
+import { describe, expect, it, vi } from "vitest";
+import { helpOf } from "../../../provider/cli/verb-help";
+import { EXPLANATIONS } from "../../../provider/commands/explain/explanations";
+import { EXAMPLES, forEachVerb, pathOf, program } from "../../../provider/commands/program";
+
+function verbs(): Command[] {
+  const all: Command[] = [];
+  forEachVerb(program(), (verb) => {
+    if (verb.parent !== null && verb.name() !== "complete") all.push(verb);
+  });
+  return all;
+}
+
+/** Runs a line through the parser; no verb does anything. Answers the verb that would, and what is told of a mistake. */
+async function parsed(words: readonly string[]): Promise<{ verb?: string; told: string }> {
+  const all = program();
+  const outcome: { verb?: string; told: string } = { told: "" };
+  forEachVerb(all, (verb) => {
+    const { outputError } = verb.configureOutput();
+    verb.exitOverride().configureOutput({
+      writeOut: () => {},
+      writeErr: (text) => {
+        outcome.told += text;
+      },
+      ...(outputError && { outputError }),
+    });
+    // Those that have verbs do nothing but `review` and `rollout`, which tells a slip of one from a file by itself.
+    if (
+      verb.commands.length > 0 &&
+      (!["review", "rollout"].includes(verb.name()) ||
+        ["statsu", "continue", "export"].some((word) => words.includes(word)))
+    )
+      return;
+    verb.action(() => {
+      outcome.verb = pathOf(verb);
+    });
+  });
+  const { exitCode } = process;
+  const silent = vi.spyOn(console, "error").mockImplementation(() => {});
+  await all.parseAsync(words, { from: "user" }).catch(() => {});
+  silent.mockRestore();
+  process.exitCode = exitCode;
+  return outcome;
+}
+
+/** As a shell parts it. */
+const wordsOf = (line: string): string[] =>
+  execFileSync("sh", ["-c", `printf '%s\\n' ${line}`], { encoding: "utf8" })
+    .trimEnd()
+    .split("\n");
+
+describe("the help", () => {
+  it("groups the verbs by what people do, with an example of each group", () => {
+    const help = program().helpInformation();
+    const titles = [...help.matchAll(/^(\S.*):$/gm)].map(([, title]) => title);
+    expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help, and trying out"]);
+    expect(help).not.toMatch(/^ {2}complete\b/m);
+    expect(EXAMPLES).toHaveLength(4);
+  });
+
+  it.each(verbs().map((verb) => [pathOf(verb), helpOf(verb)] as const))(
+    "of %s ends with two or three examples",
+    (_path, help) => {
+      expect(help?.examples.length).toBeGreaterThanOrEqual(2);
+      expect(help?.examples.length).toBeLessThanOrEqual(3);
+    },
+  );
+
+  const examples = verbs().flatMap((verb) =>
+    (helpOf(verb)?.examples ?? []).map(({ line }) => [line, pathOf(verb)] as const),
+  );
+  it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
+    "its example parses: %s",
+    async (line, path) => {
+      const { verb, told } = await parsed(wordsOf(line));
+      expect(told).toBe("");
+      expect(verb).toMatch(new RegExp(`^${path}`));
+    },
+  );
+
+  const next = Object.values(EXPLANATIONS).map((one) => one.next);
+  const ours = [...new Set(next)].filter(
+    (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
+  );
+  it.each(ours)("what an explanation ends with parses: %s", async (line) => {
+    const { verb, told } = await parsed(wordsOf(line).slice(1));
+    expect(told).toBe("");
+    expect(verb).toBeDefined();
+  });
+});
+
+describe("a slip is answered with what was meant", () => {
+  it.each([
+    ["rollot", "error: unknown command 'rollot'; did you mean rollout?\n"],
+    ["plan --stac acme", "error: unknown option '--stac'; did you mean --stack?\n"],
+    ["csv imprt table.csv", "error: unknown command 'imprt'; did you mean import?\n"],
+    ["PLAN", "error: unknown command 'PLAN'; did you mean plan?\n"],
+    [
+      "completion bsh",
+      "error: command-argument value 'bsh' is invalid for argument 'shell'. Allowed choices are bash, zsh, fish; did you mean bash?\n",
+    ],
+    [
+      "init x --ci githb",
+      "error: option '--ci <pipelines>' argument 'githb' is invalid. Allowed choices are github, gitlab, both, none; did you mean github?\n",
+    ],
+    ["rollout statsu", "error: unknown command 'statsu'; did you mean status?\n"],
+    ["rollout status --lst", "error: unknown option '--lst'; did you mean --list?\n"],
+    [
+      "rollout continue 20261121-0800-7f3a91",
+      "error: unknown command 'continue'; did you mean rollout resume?\n",
+    ],
+    ["rollout --resume", "error: unknown option '--resume'; did you mean rollout resume?\n"],
+    ["rollout --mend drift", "error: unknown option '--mend'; did you mean --revert-drift?\n"],
+    ["rollout skip t0 --end", "error: unknown option '--end'; did you mean rollout unskip?\n"],
+    [
+      "rollout import journal.json",
+      "error: unknown command 'import'; did you mean fleet status --database?\n",
+    ],
+    ["rollout continue", "error: unknown command 'continue'; did you mean rollout resume?\n"],
+    ["plan --markdown plan.md", "error: unknown option '--markdown'; did you mean --output FILE?\n"],
+    ["find evil.example --json", "error: unknown option '--json'; did you mean --format json?\n"],
+    ["worker --json", "error: unknown option '--json'; `email-security worker --help` lists all\n"],
+    ["worker --concurrency 2", "error: unknown option '--concurrency'; did you mean --max-concurrent?\n"],
+    ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
+    ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
+  ])("%s", async (line, told) => {
+    expect(await parsed(wordsOf(line))).toEqual({ told });
+  });
+});

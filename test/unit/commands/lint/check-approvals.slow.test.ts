@@ -1,0 +1,395 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { checkApprovals } from "../../../../provider/commands/lint/check-approvals";
+import { lintFiles } from "../../../../provider/files/lint-files";
+import {
+  BASELINE,
+  by,
+  change,
+  check,
+  entry,
+  type Given,
+  old,
+  TODAY,
+  tenant,
+} from "../../../support/approved-change";
+import { type SettingsHistory, settingsHistory } from "../../../support/settings-history";
+
+/* What check-approvals.test.ts has a sample of. */
+
+describe("an entry that a change adds", () => {
+  it.each<[string, string, Given[] | "head", string]>([
+    [
+      "nobody approved",
+      "Tomas Lindqvist",
+      [],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "somebody else did",
+      "Tomas Lindqvist",
+      [{ login: "mei", commit: "head" }],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "they want changes",
+      "Tomas Lindqvist",
+      [{ login: "tomas-l", commit: "head", state: "CHANGES_REQUESTED" }],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "who made the change approved",
+      "Dana Reyes",
+      [{ login: "dana", commit: "head" }],
+      "who proposes this change; let somebody else approve it",
+    ],
+    [
+      "a stranger approved",
+      "mallory",
+      [{ login: "mallory", commit: "head" }],
+      'who was none of the policy\'s `approvers` before this change ("Tomas Lindqvist", "Mei Chen", "Dana Reyes"); name one of them, or have it merged there first, in a change of its own',
+    ],
+    [
+      "of a commit that is not here",
+      "Mei Chen",
+      [{ login: "mei", commit: "0".repeat(40) }],
+      'and "mei" approved commit 0000000000, which is not in this clone; let them approve the change as it is now, or fetch its whole history (`fetch-depth: 0`)',
+    ],
+  ])("is not proven where %s", async (_name, name, given, why) => {
+    using made = change(by(name));
+    const approvals = (given as Given[]).map((one) => ({
+      ...one,
+      commit: one.commit === "head" ? made.head : one.commit,
+    }));
+    expect((await check(made.history, approvals)).told).toEqual([
+      `settings/acme.yaml:5 error approval-unproven: "partner.example" says that "${name}" approved it, ${why}`,
+    ]);
+  });
+
+  it("is not proven by who wrote one of its commits, whoever proposes it", async () => {
+    using made = change(by("Mei Chen"));
+    made.history.git(
+      "-c",
+      "user.name=mei chen",
+      "commit",
+      "--quiet",
+      "--allow-empty",
+      "--author=mei chen <m@x.example>",
+      "--message",
+      "More",
+    );
+    const head = made.history.git("rev-parse", "HEAD").trim();
+    expect((await check(made.history, [{ login: "mei", commit: head }])).told).toEqual([
+      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+    ]);
+  });
+});
+
+describe("who wrote a commit", () => {
+  const merged = (own: string, more?: (history: SettingsHistory) => void) => {
+    const made = change(by("Mei Chen"));
+    const { git, commit } = made.history;
+    git("switch", "--quiet", "main");
+    commit("Main moves", { "other.txt": "x\n" });
+    git("switch", "--quiet", "change");
+    git("merge", "--quiet", "--no-commit", "--no-ff", "main");
+    more?.(made.history);
+    git("add", "--all");
+    git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
+    return made;
+  };
+  const headOf = (history: SettingsHistory): Given[] => [
+    { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
+  ];
+
+  it.each([
+    ["a login in place of the name", "Mei <m@x.example>"],
+    ["the mailbox that GitHub gives to it", "M. C. <123+mei@users.noreply.github.com>"],
+    ["the mailbox that GitLab gives to it", "M. C. <123-mei@users.noreply.gitlab.com>"],
+  ])("is known by %s", async (_, own) => {
+    using made = change(by("Mei Chen"));
+    made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
+    expect((await check(made.history, headOf(made.history))).told).toEqual([
+      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+    ]);
+  });
+
+  it("is who merged, where the merge says more than the two that it brings together", async () => {
+    using plain = merged("Mei Chen <m@x.example>");
+    expect((await check(plain.history, headOf(plain.history))).told).toEqual([]);
+    using more = merged("Mei Chen <m@x.example>", (history) => {
+      const also = entry({ approvedBy: "Mei Chen" }, "also.example");
+      writeFileSync(history.at("settings/acme.yaml"), tenant(old, entry({ approvedBy: "Mei Chen" }), also));
+    });
+    expect((await check(more.history, headOf(more.history))).told).toEqual([
+      expect.stringContaining('"also.example" says that "Mei Chen" approved it, who wrote a commit'),
+      expect.stringContaining('"partner.example" says that "Mei Chen" approved it, who wrote a commit'),
+    ]);
+  });
+});
+
+describe("what was approved is what stands there now", () => {
+  const given = (commit: string): Given[] => [{ login: "tomas-l", commit }];
+
+  it("an entry that stood so in the approved commit stays proven, whatever came beside it and from main", async () => {
+    using made = change(by("Tomas Lindqvist"));
+    const { history, head } = made;
+    history.commit("Another file", { "README.md": "Words\n" });
+    history.git("switch", "--quiet", "main");
+    history.commit("Main moves", { "settings/acme.yaml": tenant(old), "other.txt": "x\n" });
+    history.git("switch", "--quiet", "change");
+    history.git("merge", "--quiet", "--no-edit", "main");
+    expect(await check(history, given(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
+  });
+
+  it("what main took out meanwhile, and a merge brings back, is new", async () => {
+    using made = change({ "README.md": "Words\n" });
+    const { history } = made;
+    history.git("switch", "--quiet", "main");
+    history.commit("Out with it", { "settings/acme.yaml": tenant() });
+    history.git("switch", "--quiet", "change");
+    history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
+    expect((await check(history, [])).told).toEqual([
+      expect.stringContaining('"old.example" says that "Somebody Gone" approved it, who was none of'),
+    ]);
+  });
+});
+
+describe("an entry that stood there before", () => {
+  it.each([
+    ["its end", { approvedBy: "Somebody Gone", expires: "2027-01-01" }],
+    ["its owner", { approvedBy: "Somebody Gone", owner: "Mo" }],
+    ["its comment", { approvedBy: "Somebody Gone", comment: "Else" }],
+    ["who approved", { approvedBy: "Tomas Lindqvist" }],
+  ])("is asked again where a change alters %s", async (_name, fields) => {
+    using made = change({ "settings/acme.yaml": tenant(entry(fields, "old.example")) });
+    expect(await check(made.history, [])).toMatchObject({
+      told: [expect.any(String)],
+      checked: 1,
+      unchanged: 0,
+    });
+  });
+
+  it("is not where it is written otherwise, moved within its file, or only looked at", async () => {
+    const written = `version: 1\ninclude: [baseline.yaml]\ndeny: [evil.example]\nallow:\n  - value: OLD.example\n    comment: Contract\n    acceptRisk: all of it\n    approvedBy: Somebody Gone\n    reviewed: { on: 2026-11-20, by: Mei Chen }\n`;
+    using made = change({ "settings/acme.yaml": written });
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 1 });
+  });
+
+  it("is not where it moves into another file of the tenant, and is where it comes to other tenants so", async () => {
+    const part = "version: 1\nallow:\n";
+    const files = {
+      "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
+      "settings/acme/allow.yaml": `${part}${old}`,
+    };
+    using made = change(files);
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 0 });
+    made.history.commit("Another tenant takes it in", {
+      "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
+    });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringContaining('settings/acme/allow.yaml:3 error approval-unproven: "old.example"'),
+    ]);
+  });
+
+  it("is asked where a change brings it back into a tenant, by an include or without its removal", async () => {
+    const history = settingsHistory();
+    const removing = "version: 1\ninclude: [baseline.yaml]\nremove: { allow: [old.example] }\n";
+    history.commit("Begin", {
+      "settings/baseline.yaml": `${BASELINE}allow:\n${old}`,
+      "settings/acme.yaml": removing,
+      "settings/globex.yaml": tenant(),
+    });
+    history.git("switch", "--quiet", "--create", "change");
+    const head = history.commit("Back", { "settings/acme.yaml": tenant() });
+    expect(await check(history, [{ login: "tomas-l", commit: head }])).toEqual({
+      told: [
+        expect.stringContaining(
+          'settings/baseline.yaml:4 error approval-unproven: "old.example" says that "Somebody Gone"',
+        ),
+      ],
+      checked: 1,
+      unchanged: 0,
+      notAsked: 0,
+    });
+    history[Symbol.dispose]();
+  });
+
+  it("is asked in another tenant's file into which it is copied", async () => {
+    using made = change({ "settings/other.yaml": tenant(old) });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringMatching(
+        /^settings\/other\.yaml:4 error approval-unproven: "old\.example" says that "Somebody Gone"/,
+      ),
+    ]);
+  });
+});
+
+describe("a file that another one includes is still what somebody may apply", () => {
+  const hiding = "version: 1\ninclude: [acme.yaml]\nremove: { allow: [partner.example] }\n";
+
+  it("so what a new file takes out of a tenant's is asked all the same", async () => {
+    using made = change({ ...by("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
+    const unapproved = await check(made.history, []);
+    expect(unapproved.told).toEqual([
+      expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"'),
+    ]);
+    expect(unapproved.checked).toBe(1);
+    expect((await check(made.history, [{ login: "tomas-l", commit: made.head }])).told).toEqual([]);
+  });
+
+  it("be that file there since long, or what it declares declared by that one before", async () => {
+    using history = settingsHistory();
+    history.commit("Begin", {
+      "settings/baseline.yaml": BASELINE,
+      "settings/acme.yaml": tenant(old),
+      "settings/shows.yaml": tenant(entry({ approvedBy: "Tomas Lindqvist" })),
+    });
+    history.git("switch", "--quiet", "--create", "change");
+    history.commit("Move it", {
+      ...by("Tomas Lindqvist"),
+      "settings/shows.yaml": "version: 1\ninclude: [acme.yaml]\nremove: { allow: [old.example] }\n",
+    });
+    const told = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
+    expect((await check(history, [])).told).toEqual(told);
+
+    history.git("switch", "--quiet", "main");
+    history.commit("Begin anew", { "settings/acme.yaml": tenant(old), "settings/shows.yaml": hiding });
+    history.git("switch", "--quiet", "--create", "later");
+    history.commit("Add it", by("Tomas Lindqvist"));
+    expect((await check(history, [])).told).toEqual(told);
+  });
+});
+
+describe("a change can't make its own rules", () => {
+  const sock = "policy: { approvers: { Sock Puppet: sock } }\n";
+
+  it.each<[string, Record<string, string | undefined>]>([
+    [
+      "add an approver",
+      {
+        "settings/baseline.yaml": BASELINE.replace("{ Tomas", "{ Sock Puppet: sock, Tomas"),
+        ...by("Sock Puppet"),
+      },
+    ],
+    [
+      "give a name another login",
+      { "settings/baseline.yaml": BASELINE.replace("tomas-l", "sock"), ...by("Tomas Lindqvist") },
+    ],
+    [
+      "leave the baseline out",
+      { "settings/acme.yaml": `version: 1\n${sock}allow:\n${old}${entry({ approvedBy: "Sock Puppet" })}` },
+    ],
+    [
+      "begin a new file",
+      { "settings/new.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}` },
+    ],
+    [
+      "rename a file",
+      {
+        "settings/acme.yaml": undefined,
+        "settings/acme2.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}`,
+      },
+    ],
+  ])("%s", async (_name, files) => {
+    using made = change(files);
+    const { told } = await check(made.history, [{ login: "sock", commit: made.head }]);
+    expect(told.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, string | undefined>]>([
+    [
+      "demand no more",
+      { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) },
+    ],
+    ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
+  ])("%s", async (_name, files) => {
+    using made = change(files);
+    const { told } = await check(made.history, []);
+    expect(told).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
+  });
+
+  it("a new tenant's file in a folder of its own, which includes nothing, is held to what stands elsewhere", async () => {
+    using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${entry({})}` });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringContaining('settings/new/sub.yaml:3 error approval-missing: "partner.example"'),
+    ]);
+  });
+
+  it("a demand that it brings holds for it, and for it nobody may approve yet", async () => {
+    const history = settingsHistory();
+    history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
+    history.git("switch", "--quiet", "--create", "change");
+    const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
+    const { told } = await check(history, [{ login: "tomas-l", commit: head }]);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toContain(
+      "before this change the policy said of nobody that they may approve; have `approvers:",
+    );
+    history[Symbol.dispose]();
+  });
+});
+
+it("what is in no policy is not asked: no approvers, no demand", async () => {
+  const history = settingsHistory();
+  history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
+  history.git("switch", "--quiet", "--create", "change");
+  history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
+  expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notAsked: 1 });
+  history[Symbol.dispose]();
+});
+
+it("VIPs are asked where the policy names them", async () => {
+  const history = settingsHistory();
+  const policy = "policy: { requireApproval: [vips], approvers: { Tomas: tomas-l } }\n";
+  history.commit("Begin", { "settings/acme.yaml": `version: 1\n${policy}vips: [ceo@acme.example]\n` });
+  history.git("switch", "--quiet", "--create", "change");
+  const vips =
+    "vips:\n  - ceo@acme.example\n  - cfo@acme.example\n  - { email: coo@acme.example, approvedBy: Tomas }\n";
+  const head = history.commit("Change", { "settings/acme.yaml": `version: 1\n${policy}${vips}` });
+  const result = await check(history, [{ login: "tomas-l", commit: head }]);
+  expect(result).toMatchObject({ checked: 2, unchanged: 1, notAsked: 0 });
+  expect(result.told).toEqual([expect.stringContaining('approval-missing: "cfo@acme.example"')]);
+  history[Symbol.dispose]();
+});
+
+describe("what stood before can't be told", () => {
+  it.each([
+    [
+      "of a revision that is not there",
+      "no/such",
+      /^--base "no\/such" is no commit that is here\. Fetch it \(in a pipeline: `fetch-depth: 0`\)/,
+    ],
+    ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" is no commit that is here/],
+    ["of nothing", "", /^--base "" is no commit that is here/],
+  ])("%s", async (_name, base, message) => {
+    using made = change(by("Mei Chen"));
+    await expect(check(made.history, [], { base })).rejects.toThrow(message);
+  });
+
+  it("in a clone that ends before", async () => {
+    using made = change(by("Mei Chen"));
+    const { history } = made;
+    history.git("switch", "--quiet", "main");
+    history.commit("Main moves", { "other.txt": "x\n" });
+    const url = `file://${history.path}`;
+    execFileSync("git", [
+      "clone",
+      "--quiet",
+      "--depth=1",
+      "--no-single-branch",
+      "--branch=change",
+      url,
+      history.at("clone"),
+    ]);
+    const linted = lintFiles([history.at("clone/settings")], { today: TODAY });
+    writeFileSync(history.at("reviews.json"), "[]");
+    const options = { file: history.at("reviews.json"), base: "origin/main", author: "dana", today: TODAY };
+    await expect(checkApprovals(linted, options)).rejects.toMatchObject({
+      code: "ERR_GIT",
+      message:
+        'What --base "origin/main" and this change have in common is not here, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
+    });
+  });
+});

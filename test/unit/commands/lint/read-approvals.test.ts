@@ -1,0 +1,142 @@
+import { execFileSync } from "node:child_process";
+import { truncateSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { readApprovals } from "../../../../provider/commands/lint/read-approvals";
+import { settingsFolder } from "../../../support/settings-folder";
+
+const COMMIT = "a".repeat(40);
+const LATER = "b".repeat(40);
+
+/** A review as GitHub tells it, as far as it is looked at and a little more. */
+function review(login: string | null, state: string, minute: number, commit: string | null = COMMIT) {
+  return {
+    id: minute,
+    user: login === null ? null : { login, type: "User" },
+    body: "ok",
+    state,
+    commit_id: commit,
+    submitted_at: new Date(Date.UTC(2026, 10, 23, 8, minute)).toISOString(),
+  };
+}
+
+function read(answer: unknown): unknown {
+  using folder = settingsFolder({ "answer.json": JSON.stringify(answer) });
+  return readApprovals(folder.at("answer.json"));
+}
+
+function refused(text: string): string {
+  using folder = settingsFolder({ "answer.json": text });
+  try {
+    readApprovals(folder.at("answer.json"));
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return `${code}: ${message.replaceAll(`${folder.path}/`, "")}`;
+  }
+  return "taken";
+}
+
+describe("GitHub's reviews", () => {
+  it.each<[string, unknown[], string[]]>([
+    ["an approval", [review("Dana", "APPROVED", 1)], ["dana"]],
+    [
+      "one after a request for changes",
+      [review("dana", "CHANGES_REQUESTED", 1), review("dana", "APPROVED", 2)],
+      ["dana"],
+    ],
+    [
+      "one before a request for changes",
+      [review("dana", "APPROVED", 1), review("dana", "CHANGES_REQUESTED", 2)],
+      [],
+    ],
+    [
+      "the time decides, not the order",
+      [review("dana", "CHANGES_REQUESTED", 2), review("dana", "APPROVED", 1)],
+      [],
+    ],
+    ["a comment undoes nothing", [review("dana", "APPROVED", 1), review("Dana", "COMMENTED", 2)], ["dana"]],
+    ["a comment is no approval", [review("dana", "COMMENTED", 1)], []],
+    ["one that was dismissed", [review("dana", "APPROVED", 1), review("dana", "DISMISSED", 2)], []],
+    ["a draft has no time", [{ user: { login: "dana" }, state: "PENDING" }], []],
+    ["of an account that is gone", [review(null, "APPROVED", 1)], []],
+    [
+      "of several people",
+      [review("dana", "APPROVED", 1), review("tom", "CHANGES_REQUESTED", 2), review("mo", "APPROVED", 3)],
+      ["dana", "mo"],
+    ],
+    ["of none", [], []],
+  ])("%s", (_name, reviews, logins) => {
+    const wanted = logins.map((login) => ({ login, commit: COMMIT }));
+    expect(read(reviews)).toEqual(wanted);
+    // As `gh api --paginate --slurp` has them.
+    expect(read([reviews, []])).toEqual(wanted);
+  });
+
+  it("tell of which commit they are: the last one's; one that is gone is in no repository", () => {
+    const again = [review("dana", "APPROVED", 1), review("dana", "APPROVED", 2, LATER)];
+    expect(read(again)).toEqual([{ login: "dana", commit: LATER }]);
+    expect(read([review("dana", "APPROVED", 1, null)])).toEqual([{ login: "dana", commit: "0".repeat(40) }]);
+  });
+});
+
+it("GitLab's approvals are of no commit that is told", () => {
+  const user = { id: 7, name: "Dana Reyes", username: "Dana.Reyes", state: "active" };
+  expect(read({ iid: 3, approvals_required: 1, approvals_left: 0, approved_by: [{ user }] })).toEqual([
+    { login: "dana.reyes" },
+  ]);
+  expect(read({ approved_by: [] })).toEqual([]);
+});
+
+it.each([
+  [{ token: "s3cret", expires: 1 }, 'what came is an object of "token", "expires".'],
+  [
+    Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])),
+    'an object of "a", "b", "c", "d", "e" and more.',
+  ],
+  ["s3cret", "what came is a string."],
+  [["s3cret"], "what came is a list of 1."],
+])("of another file than was meant, nothing is shown but what it is: %j", (answer, said) => {
+  const told = refused(JSON.stringify(answer));
+  expect(told).toContain(said);
+  expect(told).not.toContain("s3cret");
+});
+
+describe("what is no such answer is refused, and shown harmless", () => {
+  const how =
+    "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
+  it.each([
+    ["", '"answer.json" is no JSON, in its 0 characters.'],
+    ["\u001b[2J<html>", '"answer.json" is no JSON, in its 10 characters.'],
+    [
+      '{"message":"Not \u202e Found"}',
+      expect.stringContaining('at "approved_by"; what came is an error, "Not \\u{202e} Found".'),
+    ],
+    ["null", expect.stringContaining("nor GitLab's of a merge request's approvals; what came is null.")],
+    ['[{"state":"WAVED_THROUGH"}]', expect.stringContaining('at "0.state"; what came is')],
+    [JSON.stringify([review("x".repeat(256), "APPROVED", 1)]), expect.stringContaining('at "0.user.login"')],
+    [
+      JSON.stringify([{ ...review("dana", "APPROVED", 1), commit_id: "HEAD" }]),
+      expect.stringContaining('at "0.commit_id"'),
+    ],
+    [
+      JSON.stringify([{ ...review("dana", "APPROVED", 1), submitted_at: "soon" }]),
+      expect.stringContaining('at "0.submitted_at"'),
+    ],
+  ])("%j", (text, said) => {
+    const told = refused(text);
+    expect(told).toEqual(typeof said === "string" ? `ERR_APPROVALS: ${said} ${how}` : said);
+    expect(told.startsWith("ERR_APPROVALS: ")).toBe(true);
+  });
+
+  it("a file that is not there, one that waits for a writer, and one without end", () => {
+    using folder = settingsFolder({ "long.json": "[]" });
+    expect(() => readApprovals(folder.at("no.json"))).toThrow(
+      /no\.json" can't be read: there is no such file\. The pipeline/,
+    );
+    execFileSync("mkfifo", [folder.at("pipe")]);
+    expect(() => readApprovals(folder.at("pipe"))).toThrow(/can't be read: it is no plain file\./);
+    truncateSync(folder.at("long.json"), 33 * 1024 * 1024);
+    expect(() => readApprovals(folder.at("long.json"))).toThrow(
+      /can't be read: it has more than 33554432 bytes\./,
+    );
+  });
+});

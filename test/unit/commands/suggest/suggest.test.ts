@@ -1,0 +1,443 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
+import { suggest } from "../../../../provider/commands/suggest/suggest";
+import type { Suggestion, SuggestOptions } from "../../../../provider/commands/suggest/suggestion";
+import { changeFiles } from "../../../../provider/files/change-files";
+import { readSettings } from "../../../../provider/files/read-settings";
+import { observedFrom } from "../../../../provider/plan/observed";
+import { evidenceBaseOf, type ThreatFields } from "../../../support/evidence-base";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+
+const TODAY = "2026-11-21";
+
+describe("VIPs", () => {
+  it("are suggested from the most targeted people of the own domains who are none", () => {
+    const { told, edited } = suggestions({
+      files: { "acme.yaml": "version: 1\nownDomains: [own.example]\nvips:\n  - cfo@own.example\n" },
+      threats: [
+        ...times(9, { recipient_email: "cfo@own.example", verdict: "malicious" }),
+        ...times(8, { recipient_email: "auto@own.example", verdict: "malicious" }),
+        ...times(7, { recipient_email: "someone@other.example", verdict: "malicious" }),
+        ...times(5, { recipient_email: "Kim@mail.own.example", verdict: "malicious" }),
+        ...times(2, { recipient_email: "kim@mail.own.example", verdict: "unknown" }),
+        ...times(6, { recipient_email: "jo@own.example", verdict: "malicious" }),
+        ...times(4, { recipient_email: "few@own.example", verdict: "malicious" }),
+        ...times(50, { recipient_email: "few@own.example", verdict: "spam" }),
+      ],
+      vips: [{ email: "auto@own.example" }],
+    });
+    expect(told).toEqual([
+      "vip Make kim@mail.own.example a VIP: 7 threats were sent to it in the last 30 days: 5 malicious, 2 unknown; spam and graymail are not counted.",
+      "vip Make jo@own.example a VIP: 6 threats were sent to it in the last 30 days: 6 malicious; spam and graymail are not counted.",
+    ]);
+    expect(edited("acme.yaml")).toBe(`version: 1
+ownDomains: [own.example]
+vips:
+  - cfo@own.example
+  - email: kim@mail.own.example
+    comment: "Among the most targeted: 7 threats in 30 days"
+  - email: jo@own.example
+    comment: "Among the most targeted: 6 threats in 30 days"
+`);
+  });
+
+  it("are not suggested where the files took them out, and no more than are asked for", () => {
+    const threats = ["a", "b", "c", "d"].flatMap((name) =>
+      times(5, { recipient_email: `${name}@own.example`, verdict: "malicious" }),
+    );
+    const { told } = suggestions({
+      files: {
+        "acme.yaml":
+          "version: 1\ninclude: [base.yaml]\nremove: { vips: [a@own.example] }\nvips:\n  - { email: b@own.example, expires: 2026-01-01 }\n",
+        "base.yaml": "version: 1\nvips: [a@own.example]\n",
+      },
+      threats,
+      options: { maxVips: 1 },
+    });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain("Make c@own.example a VIP");
+  });
+});
+
+describe("denies", () => {
+  it("are suggested where an allow has ended, in the place of its line, and not where somebody took it out", () => {
+    const bad = (mailbox: string) => ({
+      sender: mailbox,
+      reporter: "jo@acme.example",
+      verdict: "malicious",
+      report_date: "2026-11-20T10:00:00Z",
+    });
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml": `version: 1
+include: [base.yaml]
+ownDomains: [acme.example]
+allow:
+  - { value: a@ended.example, expires: 2026-11-20 }
+  - { value: c@again.example, expires: 2026-11-20 }
+deny:
+  - { value: d@over.example, expires: 2026-11-20 }
+`,
+        "base.yaml":
+          "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
+      },
+      reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(bad),
+      // It goes with the next run.
+      rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
+    });
+    expect(told.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
+      "deny Deny a@ended.example: … Its allow at acme.yaml:5 ended on 2026-11-20.",
+      "deny Deny b@below.example: … Its allow at base.yaml:3 ended on 2026-11-20.",
+    ]);
+    expect(edited("acme.yaml")).toBe(`version: 1
+include: [base.yaml]
+ownDomains: [acme.example]
+allow:
+  - { value: c@again.example, expires: 2026-11-20 }
+deny:
+  - { value: d@over.example, expires: 2026-11-20 }
+  - { value: a@ended.example, comment: "Confirmed phishing, reported by 1 user" }
+  - { value: b@below.example, comment: "Confirmed phishing, reported by 1 user" }
+`);
+  });
+
+  it("are not suggested where a wildcard at the tenant denies it already", () => {
+    const report = (sender: string) => ({
+      sender,
+      reporter: "jo@acme.example",
+      verdict: "malicious",
+      report_date: "2026-11-20T10:00:00Z",
+    });
+    const { told } = suggestions({
+      files: { "acme.yaml": "version: 1\nownDomains: [acme.example]\n" },
+      reports: ["x@host.wild.example", "x@box.example", "x@wild.example"].map(report),
+      rows: [
+        { list: "deny", entry_type: "domain", value: "*.wild.example" },
+        { list: "deny", entry_type: "email_address", value: "@box.example" },
+      ],
+    });
+    expect(told).toEqual([expect.stringMatching(/^deny Deny x@wild\.example: /)]);
+  });
+
+  it("are suggested of confirmed phishing: a mailbox, or a domain that was made for it", () => {
+    const bad = (sender: string, reporter = "jo@acme.example") => ({
+      sender,
+      reporter,
+      verdict: "malicious",
+      report_date: "2026-11-20T10:00:00Z",
+    });
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml":
+          "version: 1\nownDomains: [acme.example]\nallow:\n  - partner.example\n  - friend@known.example\ndeny:\n  - covered.example\n",
+      },
+      threats: [
+        {
+          sender_email: "x@fresh.example",
+          sender_registry_date: "2026-10-01",
+          time: "2026-11-20T10:00:00Z",
+          verdict: "malicious",
+          action_taken: "none",
+        },
+        {
+          sender_email: "x@old.example",
+          sender_registry_date: "2001-10-01",
+          time: "2026-11-20T10:00:00Z",
+          verdict: "malicious",
+          action_taken: "quarantined",
+        },
+      ],
+      reports: [
+        bad("x@fresh.example"),
+        bad("y@fresh.example", "kim@own.example"),
+        bad("x@old.example"),
+        bad("it@acrne.example"),
+        bad("somebody@gmail.com"),
+        bad("x@mail.partner.example"),
+        bad("friend@known.example"),
+        bad("other@known.example"),
+        bad("x@mail.covered.example"),
+        bad("x@there.example"),
+        bad("ceo@acme.example"),
+        { ...bad("x@unclear.example"), verdict: "unknown" },
+        bad(`"x\u001b[2J" <not a mailbox>`),
+      ],
+      rows: [{ list: "deny", entry_type: "domain", value: "THERE.example" }],
+    });
+    expect(told).toEqual([
+      "deny Deny fresh.example: 2 users reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain was registered on 2026-10-01, shortly before its mail, and nothing of it was found safe. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
+      "deny Deny acrne.example: 1 user reported mail from it as phishing, last on 2026-11-20, and the analysis found it malicious. The domain can be taken for your own acme.example. No mail that the service detected came from it in the last 30 days; whether other mail did is not told.",
+      expect.stringMatching(/^deny Deny other@known\.example: /),
+      expect.stringMatching(/^deny Deny somebody@gmail\.com: /),
+      expect.stringMatching(/^deny Deny x@mail\.partner\.example: /),
+      expect.stringMatching(/^deny Deny x@old\.example: .*; none of them stayed in a mailbox\.$/),
+      expect.stringMatching(/^malicious-allow Remove the allow of friend@known\.example now: /),
+      expect.stringMatching(/^malicious-allow Remove the allow of partner\.example now: /),
+    ]);
+    expect(edited("acme.yaml")).toContain(
+      "  - value: fresh.example\n    comment: Confirmed phishing, reported by 2 users\n",
+    );
+  });
+
+  it("are suggested of malicious mail that stayed in a mailbox, and not of what was put back, or is let in on purpose", () => {
+    const left = (sender_email: string, more: ThreatFields = {}): ThreatFields => ({
+      sender_email,
+      recipient_email: `${sender_email[0]}@own.example`,
+      verdict: "malicious",
+      action_taken: "none",
+      ...more,
+    });
+    const { told, edited } = suggestions({
+      files: { "acme.yaml": "version: 1\nallow: [{ value: partner.example, acceptRisk: They are told }]\n" },
+      threats: [
+        left("a@evil.example"),
+        left("a@evil.example", { recipient_email: "kim@own.example" }),
+        left("b@stopped.example", { action_taken: "quarantined" }),
+        left("c@back.example", { action_taken: "released_from_quarantine" }),
+        left("d@back.example", { action_taken: "restored" }),
+        left("e@spam.example", { verdict: "spam" }),
+        left("f@mixed.example"),
+        left("f@mixed.example", { verdict: "safe" }),
+        left("g@partner.example"),
+      ],
+    });
+    expect(told).toEqual([
+      "deny Deny a@evil.example: 2 messages from it were found malicious and stayed in a mailbox. The service detected something in 2 messages from it in the last 30 days: 2 malicious; 2 of them stayed in a mailbox.",
+      "malicious-allow Decide whether the allow of partner.example stays: The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox. Its risk is accepted, because: They are told.",
+    ]);
+    expect(edited("acme.yaml")).toContain(
+      "  - value: a@evil.example\n    comment: Malicious mail that reached 2 mailboxes\n",
+    );
+  });
+
+  it("come as text and as nothing else, whatever a sender wrote", () => {
+    const senders = [
+      ...Object.values(HOSTILE),
+      "a: b@evil.example",
+      "'{x}#y'@evil.example",
+      "&anchor*@evil.example",
+      "no@evil.example\n- injected.example",
+      "!tag@evil.example",
+      "%40@evil.example",
+      "~@evil.example",
+    ];
+    const reports = senders.map((sender) => ({ sender, verdict: "malicious", reporter: sender }));
+    const threats = senders.flatMap((text) =>
+      times(6, {
+        sender_email: text,
+        recipient_email: text,
+        verdict: text,
+        subject: text,
+        action_taken: text,
+        sender_registry_date: text,
+      }),
+    );
+    const { all, edited } = suggestions({ files: { "acme.yaml": "version: 1\n" }, reports, threats });
+    expect(all.length).toBeGreaterThan(3);
+    for (const { what, evidence } of all) expect(commandsIn(`${what} ${evidence}`)).toEqual([]);
+    // It was read again, and holds just what was suggested.
+    const text = edited("acme.yaml");
+    const { entries, vips } = readSettings("acme.yaml", { today: TODAY, readFile: () => text });
+    const values = [...entries.map(({ value }) => value), ...vips.map(({ email }) => email)];
+    expect(values.sort()).toEqual(all.map(({ value }) => value).sort());
+  });
+});
+
+describe("allows", () => {
+  const files = {
+    "acme.yaml": `version: 1
+allow:
+  - { value: used.example, expires: 2026-12-01 } # soon
+  - { value: bad.example, expires: 2026-12-02 }
+  - { value: silent.example, expires: 2026-12-03 }
+  - { value: later.example, expires: 2026-12-31 }
+  - quiet.example
+  - { value: forever.example, expires: never }
+  - new.example
+  - 192.0.2.1
+  - busy.example
+`,
+  };
+  const threats: ThreatFields[] = [
+    { sender_email: "x@used.example", verdict: "allowed", action_taken: "none" },
+    { sender_email: "x@bad.example", verdict: "malicious", action_taken: "none" },
+    { sender_email: "x@busy.example", verdict: "allowed", action_taken: "none" },
+  ];
+  const rows = [
+    "used.example",
+    "bad.example",
+    "silent.example",
+    "later.example",
+    "quiet.example",
+    "forever.example",
+    "busy.example",
+  ].map((value) => ({ list: "allow", entry_type: "domain", value, created_at: "2026-01-01T00:00:00Z" }));
+  const recent = { list: "allow", entry_type: "domain", value: "new.example", created_at: "2026-11-20" };
+
+  it("that end soon, or that nothing detected came under, are told with what is known and what is not", () => {
+    const { told, edited } = suggestions({ files, threats, rows: [...rows, recent] });
+    const notTold =
+      "No mail that the service detected came from it in the last 30 days; whether other mail did is not told.";
+    const unused =
+      "No mail that the service detected came from it in the last 30 days, and nobody reported any; whether other mail did is not told.";
+    expect(told).toEqual([
+      "malicious-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
+      "expiring-allow Let the allow of used.example go on until 2027-02-19: It ends on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
+      `expiring-allow Decide whether the allow of silent.example goes on: It ends on 2026-12-03. ${notTold} Without a change it ends.`,
+      `unused-allow Let the allow of forever.example end on 2027-02-19, unless somebody needs it: ${unused}`,
+      `unused-allow Let the allow of quiet.example end on 2027-02-19, unless somebody needs it: ${unused}`,
+    ]);
+    expect(edited("acme.yaml")).toBe(`version: 1
+allow:
+  - { value: used.example, expires: 2027-02-19 } # soon
+  - { value: silent.example, expires: 2026-12-03 }
+  - { value: later.example, expires: 2026-12-31 }
+  - value: quiet.example
+    expires: 2027-02-19
+  - { value: forever.example, expires: 2027-02-19 }
+  - new.example
+  - 192.0.2.1
+  - busy.example
+`);
+  });
+
+  it("are not called unused where a part of the mail could not be read", () => {
+    const { told } = suggestions({
+      files,
+      threats,
+      rows,
+      missing: ["The phishing reports could not be read."],
+    });
+    expect(told.filter((line) => line.startsWith("unused"))).toEqual([]);
+    expect(told[0]).toContain("in what could be read of the last 30 days, since 2026-10-22");
+  });
+
+  it("go on no longer than the policy lets them, and stay where they are protected", () => {
+    const policy = "policy: { maxDays: 40 }\nlists: { entries: { protect: [quiet.example, bad.example] } }\n";
+    const { told, edited } = suggestions({
+      files: { "acme.yaml": files["acme.yaml"].replace("allow:", `${policy}allow:`) },
+      threats,
+      rows,
+    });
+    expect(told[0]).toMatch(
+      /^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/,
+    );
+    expect(told[1]).toContain("go on until 2026-12-31");
+    expect(told.join("\n")).not.toContain("quiet.example");
+    expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
+  });
+
+  it("of an included file are changed there, and it is said that others may have it", () => {
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml": "version: 1\ninclude: [base/all.yaml]\n",
+        "base/all.yaml": "version: 1\nallow:\n  - quiet.example\n",
+      },
+      rows,
+    });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/is not told\. base\/all\.yaml is included; other tenants may include it too\.$/);
+    expect(edited("base/all.yaml")).toBe(
+      "version: 1\nallow:\n  - value: quiet.example\n    expires: 2027-02-19\n",
+    );
+  });
+});
+
+describe("entries that another one makes needless", () => {
+  it("are removed where the wider one says the same, with nothing in between", () => {
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml": `version: 1
+allow:
+  - mail.evil.example
+deny:
+  - evil.example
+  - www.evil.example # needless
+  - x@evil.example
+  - x@mail.evil.example # an exception of an exception
+  - { value: news.evil.example, scope: graymail }
+  - { value: short.example, expires: 2026-12-31 }
+  - long.short.example
+  - { value: brief.short.example, expires: 2026-12-30 }
+`,
+      },
+      rows: [{ list: "deny", entry_type: "domain", value: "evil.example" }],
+    });
+    expect(told).toEqual([
+      "shadowed Remove the deny of brief.short.example: The deny of short.example (acme.yaml:10) stands for all mail from below it, in the same scope, so that this one changes nothing.",
+      "shadowed Remove the deny of www.evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from below it, in the same scope, so that this one changes nothing.",
+      "shadowed Remove the deny of x@evil.example: The deny of evil.example (acme.yaml:5) stands for all mail from the domain, in the same scope, so that this one changes nothing.",
+    ]);
+    expect(edited("acme.yaml")).toBe(`version: 1
+allow:
+  - mail.evil.example
+deny:
+  - evil.example
+  - x@mail.evil.example # an exception of an exception
+  - { value: news.evil.example, scope: graymail }
+  - { value: short.example, expires: 2026-12-31 }
+  - long.short.example
+`);
+  });
+
+  it("stay in an included file that other tenants have without the wider one, and go from all files that have them", () => {
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n  - www.bad.example\n",
+        "base.yaml": "version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n  - www.bad.example\n",
+      },
+    });
+    expect(told).toHaveLength(1);
+    expect(edited("acme.yaml")).toBe("version: 1\ninclude: [base.yaml]\ndeny:\n  - evil.example\n");
+    expect(edited("base.yaml")).toBe("version: 1\ndeny:\n  - www.evil.example\n  - bad.example\n");
+  });
+});
+
+interface World {
+  readonly files: Readonly<Record<string, string>>;
+  readonly threats?: readonly ThreatFields[];
+  readonly reports?: Parameters<typeof evidenceBaseOf>[0]["reports"];
+  readonly rows?: readonly object[];
+  readonly vips?: readonly Partial<VipEmployeeRow>[];
+  readonly missing?: readonly string[];
+  readonly options?: SuggestOptions;
+}
+
+/** What is suggested for acme.yaml, in short, and the files after it. */
+function suggestions({
+  files,
+  threats = [],
+  reports = [],
+  rows = [],
+  vips = [],
+  missing = [],
+  options,
+}: World) {
+  const readFile = (path: string): string => files[path] ?? "";
+  const settings = readSettings("acme.yaml", { today: TODAY, readFile });
+  const observed = observedFrom(
+    "2026-11-21T12:00:00Z",
+    rows.map((row, at) => ({ id: `e${at}`, ...row }) as AllowDenyEntryRow),
+    vips as VipEmployeeRow[],
+  );
+  const all: Suggestion[] = suggest(
+    settings,
+    observed,
+    evidenceBaseOf({ threats, reports, missing }),
+    options,
+  );
+  return {
+    all,
+    told: all.map(({ kind, what, evidence }) => `${kind} ${what}: ${evidence}`),
+    edited(name: string): string {
+      const edits = all.flatMap((one) => one.edits);
+      return (
+        changeFiles(settings, edits, readFile).find(({ file }) => file === name)?.after ?? readFile(name)
+      );
+    },
+  };
+}
+
+function times(count: number, threat: ThreatFields): ThreatFields[] {
+  return Array.from({ length: count }, () => threat);
+}

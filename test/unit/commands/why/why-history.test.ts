@@ -1,0 +1,231 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { historyOf } from "../../../../provider/commands/why/history";
+import type { HistoryEvent } from "../../../../provider/gitops/why-schema";
+import { settingsFolder } from "../../../support/settings-folder";
+import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../../support/settings-history";
+
+const before = process.cwd();
+let folder: SettingsHistory;
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(GIT_ENVIRONMENT)) vi.stubEnv(name, value);
+  folder = settingsHistory();
+  process.chdir(folder.path);
+});
+afterEach(() => {
+  process.chdir(before);
+  vi.unstubAllEnvs();
+  folder[Symbol.dispose]();
+});
+
+/** `+ deny a.yaml`, `deny a.yaml → allow b.yaml`, `- deny a.yaml`, with the subject. */
+function told({ commit, before: old, after }: HistoryEvent): string {
+  const shown = (one: typeof old): string =>
+    one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;
+  return `${commit?.subject ?? "(not committed)"}: ${shown(old)} → ${shown(after)}`;
+}
+
+it("follows an element that is written otherwise, moved to another file, renamed, put on the other list, and taken out", async () => {
+  folder.commit("add", {
+    "a.yaml":
+      "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
+  });
+  folder.commit("elsewhere", {
+    "a.yaml":
+      "version: 1\ndeny:\n  - other.example\n  - value: München.example\n    comment: |\n      - value: no\n    owner: x\n",
+  });
+  folder.commit("owner", { "a.yaml": "version: 1\ndeny: [{ value: xn--mnchen-3ya.example, owner: y }]\n" });
+  folder.commit("move", {
+    "a.yaml": "version: 1\n",
+    "b.yaml": 'version: 1\nallow:\n- value: "m\\u00fcnchen.example"\n  owner: y\n',
+  });
+  folder.git("mv", "b.yaml", "c.yaml");
+  folder.commit("rename", {});
+  folder.commit("go", { "c.yaml": "version: 1\n" });
+  const { events, missing, isOfOtherFiles } = await historyOf(["c.yaml"], "xn--mnchen-3ya.example");
+  expect(events.map(told)).toEqual([
+    'go: allow c.yaml {"owner":"y"} → ',
+    'rename: allow b.yaml {"owner":"y"} → allow c.yaml {"owner":"y"}',
+    'move: deny a.yaml {"owner":"y"} → allow b.yaml {"owner":"y"}',
+    'owner: deny a.yaml {"comment":"- value: no\\n","owner":"x"} → deny a.yaml {"owner":"y"}',
+    'add:  → deny a.yaml {"comment":"- value: no\\n","owner":"x"}',
+  ]);
+  expect(missing).toEqual([]);
+  expect(isOfOtherFiles).toBe(false);
+});
+
+it("says that a version could not be read, by which a value seems to go and come", async () => {
+  const good = "version: 1\nallow:\n  - value: evil.example\n    ticket: T1\n";
+  folder.commit("add", { "a.yaml": good });
+  folder.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
+  folder.commit("mend", { "a.yaml": good });
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(({ commit }) => commit?.subject)).toEqual(["mend", "slip", "add"]);
+  expect(missing).toEqual([
+    "A version of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.",
+  ]);
+  expect((await historyOf(["a.yaml"], "other.example")).missing).toEqual([]);
+});
+
+it("tells the merge and the pull request that brought a commit, and what is not committed yet", async () => {
+  folder.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
+  folder.commit("begin", { "a.yaml": "version: 1\n" });
+  folder.git("checkout", "--quiet", "-b", "topic");
+  const id = folder.commit("deny", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.git("checkout", "--quiet", "main");
+  folder.commit("beside", { "b.yaml": "version: 1\n" });
+  folder.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #12 from acme/topic", "topic");
+  const merge = folder.git("rev-parse", "HEAD").trim();
+  writeFileSync("a.yaml", "version: 1\nallow: [evil.example]\n");
+  const { events } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(told)).toEqual([
+    "(not committed): deny a.yaml {} → allow a.yaml {}",
+    "deny:  → deny a.yaml {}",
+  ]);
+  expect(events[1]).toMatchObject({
+    commit: { id },
+    merges: [{ id: merge }],
+    requests: [{ name: "#12", url: "https://github.com/acme/mail/pull/12" }],
+  });
+});
+
+it("says where a shallow clone's history ends", async () => {
+  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.commit("next", { "b.yaml": "version: 1\n" });
+  using other = settingsFolder({});
+  folder.git("clone", "--quiet", "--depth=1", `file://${folder.path}`, other.at("clone"));
+  process.chdir(other.at("clone"));
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events).toMatchObject([{ commit: { subject: "next" }, isCutHere: true }]);
+  expect(missing).toEqual([expect.stringContaining("`git fetch --unshallow`")]);
+  process.chdir(folder.path);
+});
+
+it("says what was not read of a history that is too long, and that there is no git", async () => {
+  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
+  folder.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
+  const { missing } = await historyOf(["a.yaml"], "evil.example", { mostBytes: 1 });
+  expect(missing).toEqual([expect.stringMatching(/^The history is long: \d older versions/)]);
+  vi.stubEnv("PATH", folder.path);
+  expect((await historyOf(["a.yaml"], "evil.example")).missing).toEqual([
+    expect.stringContaining("Git is not installed"),
+  ]);
+});
+
+it("tells the past of a value that these files never had, and says that", async () => {
+  folder.commit("add", {
+    "a.yaml": "version: 1\n",
+    "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",
+  });
+  const { events, isOfOtherFiles } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(told)).toEqual(["add:  → remove deny old.yaml {}"]);
+  expect(isOfOtherFiles).toBe(true);
+});
+
+it("runs nothing that a repository names", async () => {
+  const ran = folder.at("ran");
+  const program = folder.at("program");
+  writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`, { mode: 0o755 });
+  folder.commit("add", {
+    ".gitattributes": "*.yaml diff=hostile\n",
+    "a.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  for (const [name, value] of [
+    ["core.fsmonitor", program],
+    ["core.pager", program],
+    ["diff.external", program],
+    ["diff.hostile.textconv", program],
+    ["diff.hostile.command", program],
+    ["gpg.program", program],
+    ["log.showSignature", "true"],
+  ] as const)
+    folder.git("config", name, value);
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events).toHaveLength(1);
+  expect(missing).toEqual([]);
+  expect(existsSync(ran)).toBe(false);
+});
+
+it("tells that a value came and went with a line of include, and the past of the file that is included no more", async () => {
+  folder.commit("allow", { "lists/base.yaml": "version: 1\nallow: [{ value: evil.example, owner: x }]\n" });
+  folder.commit("over another", { "lists/mid.yaml": "version: 1\ninclude:\n  - base.yaml\n" });
+  folder.commit("begin", { "a.yaml": "version: 1\ninclude: [other.yaml]\n", "other.yaml": "version: 1\n" });
+  folder.commit("include", { "a.yaml": "version: 1\ninclude: [other.yaml, lists/mid.yaml]\n" });
+  folder.commit("quoted", { "a.yaml": '{"version": 1, "include": ["other.yaml", "lists/mid.yaml"]}\n' });
+  folder.commit("drop", { "a.yaml": "version: 1\n# include: [lists/mid.yaml]\ninclude: [other.yaml]\n" });
+  folder.commit("later", { "lists/base.yaml": "version: 1\n" });
+  const { events, isOfOtherFiles } = await historyOf(["a.yaml", "other.yaml"], "evil.example");
+  const file = "lists/mid.yaml";
+  expect(events.map((event) => [told(event), event.include])).toEqual([
+    ['drop: allow lists/base.yaml {"owner":"x"} → ', { by: "a.yaml", file }],
+    ['include:  → allow lists/base.yaml {"owner":"x"}', { by: "a.yaml", file }],
+    ['allow:  → allow lists/base.yaml {"owner":"x"}', undefined],
+  ]);
+  expect(isOfOtherFiles).toBe(false);
+});
+
+it("tells of an include that is taken out and not committed, and of one whose file takes the value in itself", async () => {
+  folder.commit("begin", {
+    "a.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  folder.commit("own", { "a.yaml": "version: 1\ndeny: [evil.example]\n", "base.yaml": "version: 1\n" });
+  expect((await historyOf(["a.yaml"], "evil.example")).events.map(told)).toEqual([
+    "own: deny base.yaml {} → deny a.yaml {}",
+    "begin:  → deny base.yaml {}",
+  ]);
+  folder.commit("back", {
+    "a.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  writeFileSync("a.yaml", "version: 1\n");
+  const [newest] = (await historyOf(["a.yaml"], "evil.example")).events;
+  expect(newest).toMatchObject({
+    include: { by: "a.yaml", file: "base.yaml" },
+    before: { path: "base.yaml" },
+  });
+  expect(newest).not.toHaveProperty("commit");
+});
+
+it("tells nothing of an include beside which the file is included on another way, and what is included only now", async () => {
+  folder.commit("begin", {
+    "a.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
+    "mid.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  folder.commit("by mid alone", { "a.yaml": "version: 1\ninclude: [mid.yaml]\n" });
+  folder.commit("no more", { "mid.yaml": "version: 1\n" });
+  writeFileSync("a.yaml", "version: 1\ninclude: [mid.yaml, base.yaml]\n");
+  const { events } = await historyOf(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
+  expect(events.map((event) => [told(event), event.include?.by])).toEqual([
+    ["(not committed):  → deny base.yaml {}", "a.yaml"],
+    ["no more: deny base.yaml {} → ", "mid.yaml"],
+    ["begin:  → deny base.yaml {}", undefined],
+  ]);
+});
+
+it("tells a merge that took nothing of what a branch had, and no other merge", async () => {
+  const deny = "version: 1\ndeny: [evil.example]\n";
+  folder.commit("begin", { "a.yaml": "version: 1\n" });
+  for (const [branch, how] of [
+    ["kept", []],
+    ["lost", ["--strategy=ours"]],
+  ] as const) {
+    folder.git("checkout", "--quiet", "-b", branch);
+    folder.commit(`deny on ${branch}`, { "a.yaml": deny });
+    folder.git("checkout", "--quiet", "main");
+    folder.commit(`beside ${branch}`, { "b.yaml": `version: 1\nallow: [${branch}.example]\n` });
+    folder.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...how, branch);
+    if (branch === "kept") folder.commit("out again", { "a.yaml": "version: 1\n" });
+  }
+  folder.commit("after", { "b.yaml": "version: 1\n" });
+  const { events } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map((event) => [told(event), event.isUndoneByMerge])).toEqual([
+    ["merge lost: deny a.yaml {} → ", true],
+    ["deny on lost:  → deny a.yaml {}", undefined],
+    ["out again: deny a.yaml {} → ", undefined],
+    ["deny on kept:  → deny a.yaml {}", undefined],
+  ]);
+});

@@ -1,0 +1,433 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
+import { reasonOf } from "../../../../provider/rollout/database/sqlite-errors";
+import { VERSION } from "../../../../provider/rollout/database/tables";
+import { RUN_SOURCES } from "../../../integration/hostile/client-process";
+import { turn } from "../../../support/virtual-time";
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-journal-"));
+  file = join(folder, "made", "here", "journal.db");
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("a SQLite file", () => {
+  it("is made with its folder, for this user alone", async () => {
+    const database = await openSqlite(file);
+    await database.query("CREATE TABLE a (x INTEGER)");
+    for (const one of [file, `${file}-wal`, `${file}-shm`]) expect(statSync(one).mode & 0o777).toBe(0o600);
+    expect(statSync(join(folder, "made")).mode & 0o777).toBe(0o700);
+    expect(await database.query("PRAGMA journal_mode")).toEqual([{ journal_mode: "wal" }]);
+    await database.close();
+  });
+
+  it("keeps what was written, in the types it came in", async () => {
+    const first = await openSqlite(file);
+    await first.query("CREATE TABLE a (id INTEGER PRIMARY KEY, t TEXT, r REAL, b BLOB, n TEXT)");
+    const atMs = 1_763_769_600_123;
+    const bytes = new Uint8Array([0, 1, 255]);
+    // In another order than that of their numbers, and one of them twice.
+    const added = await first.query(
+      "INSERT INTO a (t, id, r, b, n) VALUES ($2, $1, $3, $4, $5) ON CONFLICT (id) DO UPDATE SET t = $2 RETURNING id, t",
+      [atMs, "ü'; --", 0.5, bytes, null],
+    );
+    expect(added).toEqual([{ id: atMs, t: "ü'; --" }]);
+    await first.close();
+    const second = await openSqlite(file);
+    expect(await second.query("SELECT * FROM a WHERE id = $1", [atMs])).toEqual([
+      { id: atMs, t: "ü'; --", r: 0.5, b: bytes, n: null },
+    ]);
+    expect(await second.query("DELETE FROM a")).toEqual([]);
+    await second.close();
+    await second.close();
+    await expect(second.query("SELECT 1 AS one")).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+  });
+
+  it("takes no statement whose parameters or whose end it would leave out in silence", async () => {
+    const database = await openSqlite(file);
+    await expect(database.query("SELECT $1 AS a, $2 AS b", ["x"])).rejects.toThrow("1 values for the 2");
+    await expect(database.query("SELECT $1 AS a", ["x", "y"])).rejects.toThrow("2 values for the 1");
+    await expect(database.query("SELECT 1 AS a; SELECT 2 AS b")).rejects.toThrow("One statement at a time");
+    expect(await database.query("SELECT $1 AS a, $1 AS b;\n ", ["x"])).toEqual([{ a: "x", b: "x" }]);
+    await database.close();
+  });
+});
+
+describe("a transaction", () => {
+  it("is all or nothing, and nobody else's statement comes between", async () => {
+    const database = await openSqlite(file);
+    await database.query("CREATE TABLE a (x TEXT)");
+    const failing = database.transaction(async (within) => {
+      await within.query("INSERT INTO a VALUES ('lost')");
+      await turn();
+      throw new Error("no");
+    });
+    const besides = database.query("INSERT INTO a VALUES ('kept')");
+    await expect(failing).rejects.toThrow("no");
+    await besides;
+    const count = async () => Number((await database.query("SELECT count(*) AS n FROM a"))[0]?.["n"]);
+    const grow = () =>
+      database.transaction(async (within) => {
+        const [row] = await within.query("SELECT count(*) AS n FROM a");
+        await turn();
+        for (let n = Number(row?.["n"]); n > 0; n -= 1) await within.query("INSERT INTO a VALUES ('x')");
+        return row?.["n"];
+      });
+    // Each doubles the rows, so none may have looked before the one before it was through.
+    expect(await Promise.all([grow(), grow(), grow()])).toEqual([1, 2, 4]);
+    expect(await count()).toBe(8);
+    await database.close();
+  });
+
+  it("waits for one of another connection, and lets this process go on meanwhile", async () => {
+    const [one, other] = [await openSqlite(file), await openSqlite(file)];
+    await one.query("CREATE TABLE a (x TEXT)");
+    let finish = () => {};
+    const slow = one.transaction(async (within) => {
+      await within.query("INSERT INTO a VALUES ('first')");
+      await new Promise<void>((resolve) => (finish = resolve));
+    });
+    await turn();
+    const waiting = other.query("INSERT INTO a VALUES ('second')");
+    // Were this process blocked, the other connection would give up before the first could finish.
+    setTimeout(finish, 100);
+    await Promise.all([slow, waiting]);
+    expect(await one.query("SELECT x FROM a")).toEqual([{ x: "first" }, { x: "second" }]);
+    await Promise.all([one.close(), other.close()]);
+  });
+});
+
+describe("a name", () => {
+  const never = () => {};
+
+  it("is held by one, until it lets go", async () => {
+    const [one, other] = [await openSqlite(file), await openSqlite(file)];
+    const hold = await one.hold("rollout", never);
+    expect(hold).toBeDefined();
+    expect(await other.hold("rollout", never)).toBeUndefined();
+    // Told by the one that holds it: even the question would end the lock, were the file opened and closed for it.
+    expect(await one.hold("rollout", never)).toBeUndefined();
+    expect(await other.hold("rollout", never)).toBeUndefined();
+    await hold?.release();
+    await hold?.release();
+    const next = await other.hold("rollout", never);
+    expect(next).toBeDefined();
+    expect(await one.hold("rollout", never)).toBeUndefined();
+    await other.close();
+    expect(await one.hold("rollout", never)).toBeDefined();
+    await one.close();
+  });
+
+  it("is another one whatever differs, and may be anything", async () => {
+    const database = await openSqlite(file);
+    const names = ["a", "A", "a b", "a/b", "../a", "a:b", "", "é", "x".repeat(400), "x".repeat(401)];
+    for (const name of names) expect(await database.hold(name, never), name).toBeDefined();
+    for (const name of names) expect(await database.hold(name, never), name).toBeUndefined();
+    await database.close();
+  });
+
+  it("is free once the process that held it was killed", async () => {
+    const child = spawn(
+      process.execPath,
+      [
+        "--input-type=module",
+        "--eval",
+        `${RUN_SOURCES}
+        const { openSqlite } = await import(process.env.SQLITE_URL);
+        const database = await openSqlite(process.env.FILE);
+        console.log((await database.hold("rollout", () => {})) !== undefined);
+        setInterval(() => {}, 1_000);`,
+      ],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+        env: {
+          ...process.env,
+          NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
+          SQLITE_URL: pathToFileURL("provider/rollout/database/sqlite-database.ts").href,
+          FILE: file,
+        },
+      },
+    );
+    const said = await new Promise((resolve) => child.stdout.once("data", (text) => resolve(String(text))));
+    expect(said).toBe("true\n");
+    const database = await openSqlite(file);
+    expect(await database.hold("rollout", never)).toBeUndefined();
+    expect(await database.hold("another", never)).toBeDefined();
+    child.kill("SIGKILL");
+    await new Promise((resolve) => child.once("close", resolve));
+    expect(await database.hold("rollout", never)).toBeDefined();
+    await database.close();
+  });
+});
+
+describe("what can't be used says why and what to do:", () => {
+  it("a file that is no database, which stays as it is", async () => {
+    const path = join(folder, "notes.txt");
+    const text = "not a database, but somebody's notes\n".repeat(100);
+    writeFileSync(path, text);
+    await expect(openSqlite(path)).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_JOURNAL",
+      message: expect.stringMatching(/notes\.txt.*no SQLite database; it was left as it is\. Give the name/),
+    });
+    expect(readFileSync(path, "utf8")).toBe(text);
+  });
+
+  it("a folder, and a path through a file", async () => {
+    mkdirSync(join(folder, "folder"));
+    writeFileSync(join(folder, "plain"), "");
+    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
+      /folder" can't be used .*See whether it is a file/,
+    );
+    await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/no folder\. Give another/);
+  });
+
+  it("a full disk, which leaves what was committed, and goes on when there is room", async () => {
+    const database = await openSqlite(file);
+    await database.query("CREATE TABLE a (x TEXT)");
+    await database.query("INSERT INTO a VALUES ('kept')");
+    const [pages] = await database.query("PRAGMA page_count");
+    // SQLite answers the same when its file may not grow as when the disk does not let it.
+    await database.query(`PRAGMA max_page_count = ${pages?.["page_count"]}`);
+    const fill = database.transaction(async (within) => {
+      for (let n = 0; n < 100; n += 1) await within.query("INSERT INTO a VALUES ($1)", ["x".repeat(1_000)]);
+    });
+    // As at Ctrl-C: else it would be waited for.
+    database.hurry(0);
+    await expect(fill).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_JOURNAL",
+      message: expect.stringContaining("the disk is full. Make room there, then go on"),
+    });
+    await database.query("PRAGMA max_page_count = 100000");
+    expect(await database.query("SELECT x FROM a")).toEqual([{ x: "kept" }]);
+    await database.query("INSERT INTO a VALUES ('more')");
+    await database.close();
+  });
+
+  it("a file that may not be written", async () => {
+    const database = await openSqlite(file);
+    await database.query("CREATE TABLE a (x TEXT)");
+    // As root, who may write to a file whatever its mode is, and hears the same from SQLite.
+    await database.query("PRAGMA query_only = 1");
+    await expect(database.query("DELETE FROM a")).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_JOURNAL",
+      message: expect.stringContaining("this user may not write there"),
+    });
+    await database.close();
+  });
+});
+
+it("tells of what SQLite, or the operating system, says no more than that it fails", () => {
+  for (let errcode = 1; errcode <= 255; errcode += 1) {
+    const raw = Object.assign(new Error("raw"), { code: "ERR_SQLITE_ERROR", errcode });
+    // What went wrong, and what to do.
+    expect(reasonOf(raw), String(errcode)).toMatch(/^[a-zS].*[.] [A-Z].*[.]$/);
+  }
+  for (const code of Object.keys(constants.errno)) {
+    const raw = Object.assign(new Error("raw"), { code, syscall: "open" });
+    expect(reasonOf(raw), code).toMatch(/^[a-z].*[.] [A-Z].*[.]$/);
+  }
+});
+
+describe("what is no journal is not taken for a new one:", () => {
+  const refused = async (path: string, why: RegExp) =>
+    await expect(openSqlite(path)).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_JOURNAL",
+      message: expect.stringMatching(why),
+    });
+
+  it("an empty file, which stays with what is beside it", async () => {
+    const path = join(folder, "empty.db");
+    writeFileSync(path, "");
+    writeFileSync(`${path}-wal`, "the last of it");
+    await refused(
+      path,
+      /empty\.db" can't be used .*it is empty.*gates.*Bring back a copy.*-wal" beside it.*remove the empty/,
+    );
+    expect(readdirSync(folder).sort()).toEqual(["empty.db", "empty.db-wal"]);
+    expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
+  });
+
+  it("a database of somebody else's, and a link to nothing", async () => {
+    const path = join(folder, "other.db");
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TABLE theirs (x)");
+    await refused(path, /other\.db" can't be used .*has no journal in it; it was left as it is/);
+    expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "theirs" }]);
+    other.close();
+    symlinkSync(join(folder, "elsewhere", "rollouts.db"), join(folder, "link.db"));
+    await refused(
+      join(folder, "link.db"),
+      /a link to ".*elsewhere.rollouts\.db", which is not there.*mounting its disk/,
+    );
+  });
+});
+
+describe("a new file", () => {
+  it("is there whole or not at all, wherever the process that made it was killed", async () => {
+    const killed = await inProcess(
+      `import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      fs.renameSync = () => process.kill(process.pid, "SIGKILL");
+      syncBuiltinESMExports();`,
+      "",
+    );
+    expect(killed).toMatchObject({ signal: "SIGKILL" });
+    const made = join(folder, "made", "here");
+    expect(readdirSync(made).sort()).toEqual([
+      "journal.db.new",
+      "journal.db.new.lock",
+      "journal.db.new.lock-journal",
+    ]);
+    const database = await openSqlite(file);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: VERSION }]);
+    await database.close();
+    expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
+  });
+
+  it("is made once by several processes that start at once", async () => {
+    const write = `await database.query("INSERT INTO rollout_files VALUES ($1, 'path', x'00')", [String(process.pid)]);`;
+    const all = await Promise.all(Array.from({ length: 4 }, () => inProcess("", write)));
+    for (const one of all) expect(one).toMatchObject({ code: 0 });
+    const database = await openSqlite(file);
+    expect(await database.query("SELECT count(*) AS n FROM rollout_files")).toEqual([{ n: 4 }]);
+    await database.close();
+  });
+});
+
+describe("a file that is not the one any more that was opened", () => {
+  const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
+    "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its folder, was deleted or moved/],
+    "its folder is deleted": [
+      () => rmSync(join(folder, "made"), { recursive: true }),
+      /journal\.db" is gone/,
+    ],
+    "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
+    "what is beside it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
+    "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],
+    "it is replaced": [
+      () => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+      /journal\.db" is another file now: it was replaced/,
+    ],
+  };
+
+  it.each(Object.entries(CHANGES))(
+    "is told when %s, and nothing is said to be written to it",
+    async (_, [change, why]) => {
+      const database = await openSqlite(file);
+      await database.query("CREATE TABLE a (x TEXT)");
+      change();
+      const gone = { code: "ERR_ROLLOUT_JOURNAL", isGone: true, message: expect.stringMatching(why) };
+      await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
+      await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
+      await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
+      await expect(database.hold("rollout", () => {})).rejects.toMatchObject(gone);
+      await database.close();
+    },
+  );
+
+  it("ends what is held where it is that of the lock", async () => {
+    const database = await openSqlite(file);
+    const lost: string[] = [];
+    const hold = await database.hold("rollout", (why) => lost.push(why));
+    expect(hold).toBeDefined();
+    await database.query("SELECT 1 AS one");
+    expect(lost).toEqual([]);
+    rmSync(`${file}.rollout.lock`);
+    await database.query("SELECT 1 AS one");
+    expect(lost).toEqual([expect.stringContaining('journal.db.rollout.lock" is gone')]);
+    await hold?.release();
+    expect(await database.hold("rollout", () => {})).toBeDefined();
+    await database.close();
+  });
+});
+
+describe("a lock of another process", () => {
+  it("is waited for and told, and by who is in a hurry no more", async () => {
+    const lines: string[] = [];
+    let heard = () => {};
+    const log = (line: string) => {
+      lines.push(line);
+      heard();
+    };
+    const database = await openSqlite(file, { log });
+    await database.query("CREATE TABLE a (x TEXT)");
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const waiting = database.query("INSERT INTO a VALUES ('waited')");
+    await new Promise<void>((resolve) => (heard = resolve));
+    other.exec("COMMIT");
+    await waiting;
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /journal\.db" can't be used now: another process keeps it locked.*120 s at most\.$/,
+      ),
+      expect.stringMatching(/journal\.db" can be used again\.$/),
+    ]);
+    other.exec("BEGIN IMMEDIATE");
+    const impatient = database.query("INSERT INTO a VALUES ('impatient')");
+    database.hurry(0);
+    await expect(impatient).rejects.toThrow("another process keeps it locked. Look for one that hangs");
+    other.close();
+    expect(await database.query("SELECT x FROM a")).toEqual([{ x: "waited" }]);
+    await database.close();
+  });
+});
+
+/** Opens the file in a process of its own. */
+async function inProcess(
+  before: string,
+  after: string,
+): Promise<{ code: number | null; signal: string | null }> {
+  const program = `${RUN_SOURCES}
+    ${before}
+    const { openSqlite } = await import(process.env.SQLITE_URL);
+    const database = await openSqlite(process.env.FILE);
+    ${after}
+    await database.close();`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
+      SQLITE_URL: pathToFileURL("provider/rollout/database/sqlite-database.ts").href,
+      FILE: file,
+    },
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { code, signal };
+}
+
+it("tells what SQLite says of a statement", async () => {
+  const database = await openSqlite(file);
+  await database.query("CREATE TABLE a (x TEXT PRIMARY KEY)");
+  await database.query("INSERT INTO a VALUES ('one')");
+  await expect(database.query("INSERT INTO a VALUES ('one')")).rejects.toThrow("UNIQUE constraint failed");
+  await expect(database.query("SELECT * FROM b")).rejects.toThrow("no such table");
+  await database.close();
+});

@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { FREE_PERMITS } from "../../../../provider/client/permits";
+import { checkHealth, type HealthContext } from "../../../../provider/rollout/execution/health";
+import type { Wave } from "../../../../provider/rollout/model/wave";
+import { AddressHealth } from "../../../../provider/rollout/probing/address-health";
+import { LintedFolder } from "../../../support/linted-folder";
+
+const wave: Wave = {
+  name: "canary",
+  maxConcurrent: 1,
+  tolerated: 0,
+  soakMs: 0,
+  gate: false,
+  tenants: [],
+  health: { command: [process.execPath, "-e", "setInterval(() => {}, 1000)"], timeoutMs: 600_000 },
+};
+
+/** A context in which the run allows these commands. */
+const allowing = (...commands: readonly (readonly string[])[]): HealthContext => ({
+  ...context,
+  reach: {
+    ...context.reach,
+    environment: {
+      ...process.env,
+      EMAIL_SECURITY_COMMANDS: commands.map((command) => JSON.stringify(command)).join("\n"),
+    },
+  },
+});
+
+const context: HealthContext = {
+  rollout: "r",
+  reach: { environment: {}, permits: () => FREE_PERMITS },
+  addresses: new AddressHealth({ look: async () => {} }),
+  now: () => 0,
+};
+
+it("ends the command when the rollout is to end at once, and never takes that for well", async () => {
+  const aborted = new AbortController();
+  const checked = checkHealth(wave, [], {
+    ...allowing(wave.health?.command ?? []),
+    aborted: aborted.signal,
+  });
+  aborted.abort();
+  expect(await checked).toMatchObject({ isWell: false });
+});
+
+it("kills a command that takes too long with all that it has started, and takes an end that comes after that for no answer", async () => {
+  // A shell that hears no request to end, and whose own child holds its output open.
+  const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
+  const health = { command, timeoutMs: 300 };
+  expect(await checkHealth({ ...wave, health }, [], allowing(command))).toEqual({
+    isWell: false,
+    message: '"sh" took longer than 0.3 s, and was killed: begun.',
+  });
+});
+
+it("runs no command that this run does not allow, and takes that for no answer", async () => {
+  using folder = new LintedFolder({});
+  const command = ["touch", folder.path("was-run")];
+  const health = { command, timeoutMs: 10_000 };
+  const { isWell, message } = await checkHealth({ ...wave, health }, [], allowing(["touch", "elsewhere"]));
+  expect(isWell).toBe(false);
+  expect(message).toContain("The command can't be run: This run does not allow what");
+  expect(message).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
+  expect(existsSync(folder.path("was-run"))).toBe(false);
+});

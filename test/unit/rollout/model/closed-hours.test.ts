@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type ClosedHours,
+  closedUntil,
+  isAlwaysClosed,
+  readClosedHours,
+} from "../../../../provider/rollout/model/closed-hours";
+
+function read(...texts: readonly string[]): readonly ClosedHours[] {
+  return texts.flatMap((text) => {
+    const hours = readClosedHours(text);
+    if (typeof hours === "string") throw new Error(`${text} ${hours}`);
+    return hours;
+  });
+}
+
+function until(at: string, ...texts: readonly string[]): string | undefined {
+  const ms = closedUntil(read(...texts), Date.parse(at));
+  return ms === undefined ? undefined : new Date(ms).toISOString().slice(0, 16);
+}
+
+describe("closed hours", () => {
+  const WEEKEND = "Fri 16:00–Mon 06:00 Europe/Zurich";
+
+  it.each([
+    // Winter time is an hour ahead of UTC, summer time two.
+    ["2026-11-20T14:59:59Z", undefined],
+    ["2026-11-20T15:00:00Z", "2026-11-23T05:00"],
+    ["2026-11-22T12:34:56Z", "2026-11-23T05:00"],
+    ["2026-11-23T04:59:59Z", "2026-11-23T05:00"],
+    ["2026-11-23T05:00:00Z", undefined],
+    ["2026-07-03T13:59:00Z", undefined],
+    ["2026-07-03T14:00:00Z", "2026-07-06T04:00"],
+  ])("over a week's end, by the clocks of the place: %s", (at, expected) =>
+    expect(until(at, WEEKEND)).toBe(expected),
+  );
+
+  it("of every day, over midnight, and several one after the other", () => {
+    expect(until("2026-11-23T23:10:00Z", "18:00-07:00")).toBe("2026-11-24T07:00");
+    expect(until("2026-11-23T17:59:00Z", "18:00-07:00")).toBeUndefined();
+    expect(until("2026-11-20T19:00:00Z", "18:00-07:00", "Sat 07:00-Sun 20:00")).toBe("2026-11-23T07:00");
+  });
+
+  it("keep just the minutes that they say, whatever they are", () => {
+    const day = fc.constantFrom("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun");
+    const clock = fc.tuple(fc.nat(23), fc.nat(59));
+    const two = (n: number): string => String(n).padStart(2, "0");
+    fc.assert(
+      fc.property(day, clock, day, clock, fc.nat(7 * 1_440 - 1), (d1, [h1, m1], d2, [h2, m2], minute) => {
+        const days = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+        const [from, to] = [days.indexOf(d1) * 1_440 + h1 * 60 + m1, days.indexOf(d2) * 1_440 + h2 * 60 + m2];
+        fc.pre(from !== to);
+        const closed = read(`${d1} ${two(h1)}:${two(m1)}–${d2} ${two(h2)}:${two(m2)}`);
+        const isIn = from < to ? minute >= from && minute < to : minute >= from || minute < to;
+        const nowMs = Date.UTC(2026, 10, 23) + minute * 60_000;
+        const endMs = closedUntil(closed, nowMs);
+        expect(endMs !== undefined).toBe(isIn);
+        if (endMs !== undefined) expect(closedUntil(closed, endMs)).toBeUndefined();
+        expect(isAlwaysClosed(closed)).toBe(false);
+      }),
+    );
+  });
+
+  it("that leave no hour are known", () => {
+    expect(isAlwaysClosed(read("Mon 00:00–Sun 23:00", "Sun 22:00–Mon 00:00"))).toBe(true);
+    expect(isAlwaysClosed(read("00:00-12:00", "12:00-24:00"))).toBe(true);
+    expect(isAlwaysClosed(read("00:00-12:00", "12:01-24:00"))).toBe(false);
+  });
+
+  it.each([
+    ["weekends", /are no hours; write Fri 16:00/],
+    ["Fri 16:00-06:00", /are no hours/],
+    ["Fri 25:00-Mon 06:00", /are no hours/],
+    ["Fri 16:60-Mon 06:00", /are no hours/],
+    ["Fri 16:00–Mon 06:00 Europe/Zuerich", /name a time zone that is none/],
+    ["Fri 16:00–Fri 16:00", /end when they begin/],
+    ["00:00-24:00", /end when they begin/],
+  ])("that are none are told what they are to be: %s", (text, message) =>
+    expect(readClosedHours(text)).toMatch(message),
+  );
+});

@@ -1,0 +1,523 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  nextStep,
+  type RolloutView,
+  STOPPED_BY_PERSON,
+  type WaveView,
+} from "../../../../provider/rollout/model/next-step";
+import { SETTLED, type TenantState, type Wave } from "../../../../provider/rollout/model/wave";
+import { type VirtualPlan, VirtualRollout, type VirtualTenant } from "../../../bench/virtual-rollout";
+
+const NOW = 1_000;
+const WELL = { isWell: true, message: "well" };
+const UNWELL = { isWell: false, message: "the command ended with 1" };
+
+describe("what a rollout does next", () => {
+  it("begins the first wave that is not done", () => {
+    expect(nextStep(view([wave("canary", { pending: 2 })]), NOW)).toEqual({ kind: "begin", wave: 0 });
+    expect(nextStep(view([done("canary"), wave("rest", { pending: 2 })]), NOW)).toEqual({
+      kind: "begin",
+      wave: 1,
+    });
+  });
+
+  it("releases as many tenants as the wave has places, in their order", () => {
+    const running = wave("canary", { pending: 3, running: 1 }, { state: "running", maxConcurrent: 3 });
+    const pending = tenants("a", "b", "c");
+    expect(nextStep(view([running], { pending }), NOW)).toEqual({
+      kind: "release",
+      wave: 0,
+      tenants: ["a", "b"],
+    });
+    expect(nextStep(view([running], { pending, capacity: 1 }), NOW)).toMatchObject({ tenants: ["a"] });
+    expect(nextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
+  });
+
+  it("pauses before a wave that is closed, and in its midst, once those under way are through", () => {
+    const closed = [{ text: "Mon 00:00–Tue 06:00", from: 0, to: 30 * 60, timeZone: "UTC" }];
+    const [openMs, closedMs] = [Date.UTC(2026, 10, 22, 23, 59), Date.UTC(2026, 10, 23)];
+    const pause = {
+      kind: "pause",
+      wave: 0,
+      untilMs: Date.UTC(2026, 10, 24, 6),
+      reason:
+        "The wave rest begins nothing in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
+    };
+    const pending = tenants("a");
+    const toBegin = wave("rest", { pending: 2 }, { closed });
+    expect(nextStep(view([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
+    expect(nextStep(view([toBegin]), closedMs)).toEqual(pause);
+    expect(nextStep(view([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
+    const midst = wave("rest", { pending: 2, done: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(nextStep(view([midst], { pending }), closedMs)).toEqual(pause);
+    const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(nextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
+    expect(nextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
+    // Where nothing is to be changed, no hour is a wrong one.
+    expect(nextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
+      kind: "begin",
+    });
+  });
+
+  it("lets those of a service without room wait, and goes on with the others", () => {
+    const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
+    const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];
+    const step = nextStep(view([running], { pending, roomAt: new Map([[ADDRESS, 1]]) }), NOW);
+    expect(step).toEqual({ kind: "release", wave: 0, tenants: ["a", "c"] });
+    const roomAt = new Map([[ADDRESS, -1]]);
+    expect(nextStep(view([running], { pending: tenants("a"), roomAt }), NOW)).toEqual({ kind: "wait" });
+  });
+
+  it("waits for those under way before it stops, whatever the reason", () => {
+    const failing = wave("canary", { pending: 5, running: 1, failed: 1 }, { state: "running" });
+    expect(nextStep(view([failing]), NOW)).toEqual({ kind: "wait" });
+    const failed = wave("canary", { pending: 5, failed: 1 }, { state: "running" });
+    expect(nextStep(view([failed]), NOW)).toEqual({
+      kind: "stop",
+      reason: "1 tenant failed in the wave canary, which tolerates 0.",
+    });
+    const busy = wave("canary", { pending: 5, released: 1 }, { state: "running" });
+    expect(nextStep(view([busy], { isStopping: true }), NOW)).toEqual({ kind: "wait" });
+    const idle = wave("canary", { pending: 5 }, { state: "running" });
+    expect(nextStep(view([idle], { isStopping: true }), NOW)).toEqual({
+      kind: "stop",
+      reason: STOPPED_BY_PERSON,
+    });
+  });
+
+  it("counts failures over all waves that began", () => {
+    const first = done("first", { done: 3, failed: 2 });
+    const second = wave("second", { pending: 4, failed: 1 }, { state: "running", tolerated: 2 });
+    expect(nextStep(view([first, second], { tolerated: 2 }), NOW)).toEqual({
+      kind: "stop",
+      reason: "3 tenants failed, and the rollout tolerates 2.",
+    });
+    expect(nextStep(view([first, second], { tolerated: 3 }), NOW)).toEqual({ kind: "wait" });
+  });
+
+  it("soaks, then checks, then waits at the gate, then settles", () => {
+    const rest = wave("rest", { pending: 1 });
+    const canary = (more: Partial<WaveView>): WaveView => ({
+      ...wave("canary", { done: 2 }, { soakMs: 500, gate: true, health: { timeoutMs: 1 } }),
+      ...more,
+    });
+    const stepAt = (more: Partial<WaveView>) => nextStep(view([canary(more), rest]), NOW);
+    expect(stepAt({ state: "running" })).toEqual({ kind: "soak", wave: 0, untilMs: NOW + 500 });
+    expect(stepAt({ state: "soaking", soakUntilMs: NOW + 1 })).toEqual({ kind: "wait", untilMs: NOW + 1 });
+    expect(stepAt({ state: "soaking", soakUntilMs: NOW })).toEqual({ kind: "check", wave: 0 });
+    expect(stepAt({ state: "checking" })).toEqual({ kind: "check", wave: 0 });
+    expect(stepAt({ state: "checking", health: UNWELL })).toEqual({
+      kind: "stop",
+      reason: "The wave canary is not well: the command ended with 1",
+    });
+    expect(stepAt({ state: "checking", health: WELL })).toMatchObject({ kind: "hand-over", isGate: true });
+    expect(stepAt({ state: "gated", health: WELL, isApproved: true })).toEqual({ kind: "settle", wave: 0 });
+  });
+
+  it("waits after the wave that --until names, though it has no gate", () => {
+    const waves = [wave("canary", { done: 1 }, { state: "running" }), wave("rest", { pending: 1 })];
+    expect(nextStep(view(waves, { until: "canary" }), NOW)).toMatchObject({
+      kind: "hand-over",
+      isGate: false,
+    });
+    expect(nextStep(view(waves), NOW)).toEqual({ kind: "settle", wave: 0 });
+  });
+
+  it("asks nobody where nothing was changed, or nothing is left to change", () => {
+    const looked = { soakMs: 500, gate: true, health: { timeoutMs: 1 }, state: "running" } as const;
+    const unchanged = wave("canary", { unchanged: 3 }, looked);
+    expect(nextStep(view([unchanged, wave("rest", { pending: 1 })]), NOW)).toEqual({
+      kind: "settle",
+      wave: 0,
+    });
+    const last = wave("canary", { done: 3 }, { gate: true, state: "running" });
+    expect(nextStep(view([last, wave("rest", { unchanged: 1 })]), NOW)).toEqual({ kind: "settle", wave: 0 });
+  });
+
+  it("finishes when all waves are done, and does nothing where nobody began it", () => {
+    expect(nextStep(view([done("canary"), done("rest")]), NOW)).toEqual({ kind: "finish" });
+    for (const state of ["planned", "waiting", "stopped", "done"] as const) {
+      expect(nextStep(view([wave("canary", { pending: 1 })], { state }), NOW)).toEqual({ kind: "wait" });
+    }
+  });
+});
+
+describe("whole rollouts, whatever happens", () => {
+  it("keep every promise, and end", () => {
+    fc.assert(
+      fc.property(scenario(), (given) => {
+        const witness = new Witness(given);
+        witness.carryOut();
+        expect(witness.rollout.journal.state).toBe("done");
+        // What could not be planned is not tried again: a new plan is what helps there.
+        for (const { name, state, hasPlan, attempt } of witness.rollout.journal.tenants.values()) {
+          expect(SETTLED, name).toContain(state);
+          expect(state === "done", name).toBe(hasPlan);
+          expect(attempt > 0, name).toBe(hasPlan);
+        }
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("of which no more failed in planning than is tolerated, or nothing is begun", () => {
+    const failedPlans = scenario({ plans: ["pending", "failed"], tolerated: 1 });
+    let stopped = 0;
+    fc.assert(
+      fc.property(failedPlans, (given) => {
+        const witness = new Witness(given);
+        witness.carryOut();
+        if (witness.rollout.journal.state === "stopped") stopped += 1;
+      }),
+      { numRuns: 300 },
+    );
+    expect(stopped).toBeGreaterThan(0);
+  });
+
+  it("reach their bounds: tolerated + 1 one at a time, tolerated + maxConcurrent otherwise", () => {
+    for (const [maxConcurrent, tolerated] of [
+      [1, 0],
+      [1, 2],
+      [3, 0],
+      [3, 2],
+    ] as const) {
+      const given = everyoneFails(maxConcurrent, tolerated);
+      const witness = new Witness(given);
+      expect(witness.rollout.run({ retry: false })).toBe("stopped");
+      expect(witness.rollout.journal.waves[0]?.counts.failed).toBe(tolerated + maxConcurrent);
+    }
+  });
+});
+
+/** A rollout, and all that happens while it is under way. */
+interface Scenario {
+  readonly waves: readonly Wave[];
+  readonly tolerated: number | undefined;
+  readonly until: string | undefined;
+  readonly capacity: number;
+  readonly limits: readonly (number | undefined)[];
+  readonly tenants: readonly Fate[];
+  /** What the looks after waves find, in turn; well when there are no more. */
+  readonly looks: readonly boolean[];
+  /** When a person asks to begin nothing more. */
+  readonly stopsAtMs: readonly number[];
+  /** When the process dies that does the work, and another one goes on. */
+  readonly diesAtMs: readonly number[];
+  /** When another rollout takes a place at a service, and for how long. */
+  readonly elsewhere: readonly { readonly address: number; readonly atMs: number; readonly forMs: number }[];
+}
+
+interface Fate {
+  readonly planned: "pending" | "unchanged" | "failed";
+  readonly address: number;
+  readonly lastsMs: number;
+  /** How often it fails before it goes well. */
+  readonly failures: number;
+}
+
+function scenario({
+  plans = ["pending", "pending", "pending", "unchanged"],
+  tolerated,
+}: {
+  plans?: Fate["planned"][];
+  tolerated?: number;
+} = {}): fc.Arbitrary<Scenario> {
+  const few = fc.nat({ max: tolerated ?? 2 });
+  const time = fc.nat({ max: 300 });
+  const fate = fc.record({
+    planned: fc.constantFrom(...plans),
+    address: fc.nat({ max: 2 }),
+    lastsMs: fc.nat({ max: 50 }),
+    failures: fc.constantFrom(0, 0, 0, 1, 2),
+  });
+  const oneWave = fc.record({
+    fates: fc.array(fate, { maxLength: 9 }),
+    maxConcurrent: fc.integer({ min: 1, max: 5 }),
+    tolerated: few,
+    soakMs: fc.constantFrom(0, 0, 40),
+    gate: fc.boolean(),
+    isChecked: fc.boolean(),
+  });
+  return fc
+    .record({
+      waves: fc.array(oneWave, { maxLength: 4 }),
+      tolerated: fc.option(fc.nat({ max: 4 }), { nil: undefined }),
+      until: fc.option(fc.constantFrom("wave-0", "wave-1", "wave-2"), { nil: undefined }),
+      capacity: fc.integer({ min: 1, max: 6 }),
+      limits: fc.tuple(...[0, 1, 2].map(() => fc.constantFrom(undefined, 1, 2, 3))),
+      looks: fc.array(fc.boolean(), { maxLength: 3 }),
+      stopsAtMs: fc.array(time, { maxLength: 2 }),
+      diesAtMs: fc.array(time, { maxLength: 2 }),
+      elsewhere: fc.array(fc.record({ address: fc.nat({ max: 2 }), atMs: time, forMs: time }), {
+        maxLength: 3,
+      }),
+    })
+    .map(({ waves, ...rest }) => ({
+      ...rest,
+      waves: waves.map(({ fates, isChecked, ...more }, index) => ({
+        ...more,
+        name: `wave-${index}`,
+        tenants: fates.map((_, position) => `${index}.${position}`),
+        ...(isChecked ? { health: { timeoutMs: 1 } } : {}),
+      })),
+      tenants: waves.flatMap(({ fates }) => fates),
+    }));
+}
+
+function everyoneFails(maxConcurrent: number, tolerated: number): Scenario {
+  const names = Array.from({ length: 20 }, (_, position) => `0.${position}`);
+  return {
+    waves: [{ ...PLAIN, name: "wave-0", maxConcurrent, tolerated, tenants: names }],
+    tolerated: undefined,
+    until: undefined,
+    capacity: 100,
+    limits: [],
+    // The first ones last, so that all places fill up while no more have failed than is tolerated.
+    tenants: names.map((_, at) => ({
+      planned: "pending",
+      address: 0,
+      lastsMs: at < tolerated ? 1 : 10,
+      failures: 1,
+    })),
+    looks: [],
+    stopsAtMs: [],
+    diesAtMs: [],
+    elsewhere: [],
+  };
+}
+
+/** Carries a rollout out and watches: all that it promises is counted here anew, from what happens to tenants. */
+class Witness {
+  readonly rollout: VirtualRollout;
+  readonly #given: Scenario;
+  readonly #fates: ReadonlyMap<string, Fate>;
+  readonly #looks: boolean[];
+  readonly #underWay = new Map<string, VirtualTenant>();
+  readonly #failed = new Map<string, VirtualTenant>();
+  readonly #failures = new Map<string, number>();
+  /** By wave: when its last tenant was through, in milliseconds and as a count of what happened. */
+  readonly #lastThrough = new Map<number, { readonly atMs: number; readonly moment: number }>();
+  readonly #foundWell = new Map<string, number>();
+  readonly #approved = new Map<number, number>();
+  #moment = 0;
+  #until: string | undefined;
+
+  constructor(given: Scenario) {
+    const names = given.waves.flatMap(({ tenants }) => tenants);
+    this.#given = given;
+    this.#fates = new Map(names.map((name, at) => [name, given.tenants[at] as Fate]));
+    this.#looks = [...given.looks];
+    const plan: VirtualPlan = {
+      waves: given.waves,
+      tolerated: given.tolerated,
+      capacity: given.capacity,
+      addressOf: (name) => String(this.#fate(name).address),
+      limitOf: (address) => given.limits[Number(address)],
+      plannedAs: (name) => this.#fate(name).planned,
+    };
+    this.rollout = new VirtualRollout(nextStep, plan, {
+      change: (tenant, attempt, through) => this.#change(tenant, attempt, through),
+      check: (wave) => this.#check(wave),
+    });
+    this.rollout.onStep = (step) => {
+      if (step.kind === "stop" || step.kind === "finish") expect(this.#underWay.size).toBe(0);
+    };
+    this.#plot();
+  }
+
+  /** A person goes on each time, until there is nothing more to do or nothing helps. */
+  carryOut(): void {
+    const { journal } = this.rollout;
+    const most = 3 * (1 + this.#given.tenants.length + this.#given.waves.length) + 10;
+    let until = this.#given.until;
+    let attempts = 0;
+    for (let runs = 0; runs < most; runs++) {
+      const mayRetry = journal.state === "stopped" || journal.state === "done";
+      const gated = journal.waves.findIndex(({ state }) => state === "gated");
+      if (gated >= 0 && journal.waves[gated]?.wave.name !== until) this.#approved.set(gated, ++this.#moment);
+      // Those that are tried again count as failed no longer.
+      if (mayRetry) this.#failed.clear();
+      this.#until = until;
+      const state = this.rollout.run({ until, retry: mayRetry });
+      // Done, with no more failures than are tolerated: those are tried again too.
+      if (state === "done" && this.#failed.size === 0) return;
+      until = undefined;
+      const begun = [...journal.tenants.values()].reduce((sum, { attempt }) => sum + attempt, 0);
+      // It stops over plans that failed, with nothing that could be tried again.
+      if (state === "stopped" && mayRetry && begun === attempts && this.#areTooManyPlansFailed()) return;
+      attempts = begun;
+    }
+    throw new Error(`It is ${journal.state} after ${most} runs: ${journal.reason}`);
+  }
+
+  #areTooManyPlansFailed(): boolean {
+    const { journal } = this.rollout;
+    const counts = journal.waves.map(
+      ({ tenants }) => tenants.filter(({ state }) => state === "failed").length,
+    );
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    return (
+      all > (this.#given.tolerated ?? all) ||
+      counts.some((count, wave) => count > (this.#given.waves[wave]?.tolerated ?? 0))
+    );
+  }
+
+  /** Everything that is to happen by itself. */
+  #plot(): void {
+    const { clock, journal } = this.rollout;
+    const { stopsAtMs, diesAtMs, elsewhere, limits } = this.#given;
+    for (const atMs of stopsAtMs) {
+      clock.at(atMs, () => {
+        journal.isStopping = true;
+        this.rollout.changed();
+      });
+    }
+    for (const atMs of diesAtMs) {
+      clock.at(atMs, () => {
+        journal.reclaim();
+        this.#underWay.clear();
+        this.rollout.changed();
+      });
+    }
+    for (const { address, atMs, forMs } of elsewhere) {
+      const take = (count: number): void => {
+        const taken = journal.takenElsewhere.get(String(address)) ?? 0;
+        journal.takenElsewhere.set(String(address), taken + count);
+        this.rollout.changed();
+      };
+      clock.at(atMs, () => {
+        const limit = limits[address];
+        // The other one keeps the limit too.
+        if (limit === undefined || this.#busyAt(String(address)) >= limit) return;
+        take(1);
+        clock.at(atMs + forMs, () => take(-1));
+      });
+    }
+  }
+
+  #change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void {
+    this.#moment += 1;
+    expect(this.#underWay.has(tenant.name), `${tenant.name} is begun twice`).toBe(false);
+    this.#underWay.set(tenant.name, tenant);
+    this.#failed.delete(tenant.name);
+    this.#mayBegin(tenant);
+    const { lastsMs, failures } = this.#fate(tenant.name);
+    const { clock } = this.rollout;
+    clock.at(clock.nowMs + lastsMs, () => {
+      this.#moment += 1;
+      const failedBefore = this.#failures.get(tenant.name) ?? 0;
+      const isWell = failedBefore >= failures;
+      const isStillOurs = this.#underWay.get(tenant.name) === tenant && tenant.attempt === attempt;
+      if (isStillOurs) {
+        this.#underWay.delete(tenant.name);
+        this.#lastThrough.set(tenant.wave, { atMs: clock.nowMs, moment: this.#moment });
+        if (!isWell) this.#fail(tenant, failedBefore + 1);
+      }
+      through(isWell);
+      // The journal takes the results that count, and no others.
+      if (isStillOurs) expect(tenant.state).toBe(isWell ? "done" : "failed");
+    });
+  }
+
+  #fail(tenant: VirtualTenant, failures: number): void {
+    this.#failures.set(tenant.name, failures);
+    this.#failed.set(tenant.name, tenant);
+    const { waves, tolerated } = this.#given;
+    const { maxConcurrent, tolerated: toleratedHere } = waves[tenant.wave] as Wave;
+    const failedHere = [...this.#failed.values()].filter(({ wave }) => wave === tenant.wave).length;
+    expect(failedHere).toBeLessThanOrEqual(toleratedHere + maxConcurrent);
+    // Waves take turns: those under way when the last tolerated one failed are all of one wave.
+    const mostAtOnce = Math.max(...waves.map((wave) => wave.maxConcurrent));
+    if (tolerated !== undefined) expect(this.#failed.size).toBeLessThanOrEqual(tolerated + mostAtOnce);
+  }
+
+  #mayBegin(tenant: VirtualTenant): void {
+    const { waves, limits, capacity, tolerated } = this.#given;
+    const { journal, clock } = this.rollout;
+    const { maxConcurrent, tolerated: toleratedHere } = waves[tenant.wave] as Wave;
+    expect(journal.isStopping).toBe(false);
+    expect(this.#underWay.size).toBeLessThanOrEqual(Math.min(maxConcurrent, capacity));
+    const limit = limits[Number(tenant.address)];
+    if (limit !== undefined) expect(this.#busyAt(tenant.address)).toBeLessThanOrEqual(limit);
+    const failed = [...journal.tenants.values()].filter(({ state }) => state === "failed");
+    const failedHere = failed.filter(({ wave }) => wave === tenant.wave).length;
+    expect(failedHere).toBeLessThanOrEqual(toleratedHere);
+    const failedSoFar = failed.filter(({ wave }) => wave <= tenant.wave).length;
+    if (tolerated !== undefined) expect(failedSoFar).toBeLessThanOrEqual(tolerated);
+
+    for (const [index, earlier] of waves.slice(0, tenant.wave).entries()) {
+      for (const name of earlier.tenants) expect(SETTLED).toContain(journal.tenants.get(name)?.state);
+      const last = this.#lastThrough.get(index);
+      if (last === undefined) continue;
+      expect(clock.nowMs).toBeGreaterThanOrEqual(last.atMs + earlier.soakMs);
+      if (earlier.health !== undefined)
+        expect(this.#foundWell.get(earlier.name)).toBeGreaterThan(last.moment);
+      if (earlier.gate) expect(this.#approved.get(index)).toBeGreaterThan(last.moment);
+    }
+    const until = waves.findIndex(({ name }) => name === this.#until);
+    if (until >= 0) expect(tenant.wave, "goes on after --until").toBeLessThanOrEqual(until);
+  }
+
+  #check(wave: Wave): { isWell: boolean; message: string } {
+    this.#moment += 1;
+    for (const name of wave.tenants) {
+      expect(SETTLED).toContain(this.rollout.journal.tenants.get(name)?.state);
+    }
+    if (this.#looks.shift() === false) return UNWELL;
+    this.#foundWell.set(wave.name, this.#moment);
+    return WELL;
+  }
+
+  #busyAt(address: string): number {
+    const ours = [...this.#underWay.values()].filter((tenant) => tenant.address === address).length;
+    return ours + (this.rollout.journal.takenElsewhere.get(address) ?? 0);
+  }
+
+  #fate(name: string): Fate {
+    return this.#fates.get(name) as Fate;
+  }
+}
+
+const ADDRESS = "https://service.example";
+const PLAIN = { maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false };
+
+function view(waves: readonly WaveView[], more: Partial<RolloutView> = {}): RolloutView {
+  return {
+    state: "running",
+    waves,
+    tolerated: undefined,
+    until: undefined,
+    isStopping: false,
+    pending: [],
+    roomAt: new Map(),
+    capacity: 100,
+    ...more,
+  };
+}
+
+function wave(
+  name: string,
+  counts: Partial<Record<TenantState, number>>,
+  { state = "pending", ...more }: Partial<Wave & Pick<WaveView, "state">> = {},
+): WaveView {
+  return {
+    wave: { ...PLAIN, name, tenants: [], ...more },
+    state,
+    counts: {
+      ...{ pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 },
+      ...counts,
+    },
+    soakUntilMs: undefined,
+    isApproved: false,
+    health: undefined,
+  };
+}
+
+function done(name: string, counts: Partial<Record<TenantState, number>> = { done: 1 }): WaveView {
+  return wave(name, counts, { state: "done", tolerated: 2 });
+}
+
+function tenants(...names: string[]): { name: string; address: string }[] {
+  return names.map((name) => ({ name, address: ADDRESS }));
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import { nextStep } from "../../../../provider/rollout/model/next-step";
+import { type Circumstances, onPaper, simulate, USUAL } from "../../../bench/rollout-simulation";
+
+/** How far paper and simulation may be apart, in percent. */
+const APART = 15;
+
+describe("a simulated rollout", () => {
+  it.each<Partial<Circumstances>>([
+    { tenants: 10, concurrent: 1 },
+    { tenants: 300, concurrent: 1 },
+    { tenants: 300, concurrent: 8 },
+    { tenants: 300, concurrent: 8, cores: 2 },
+    { tenants: 1_000, concurrent: 32, requestsPerSecond: 10 },
+    { tenants: 1_000, concurrent: 32, requestsPerSecond: 20, addresses: 4, cores: 32 },
+    { tenants: 1_000, concurrent: 8, requestsPerSecond: 100, addresses: 4 },
+    { tenants: 1_000, concurrent: 64, cores: 32, requestsPerSecond: 100 },
+    { tenants: 10_000, concurrent: 32, cores: 8 },
+  ])("takes what it takes on paper: %o", (some) => {
+    const given = { ...USUAL, ...some };
+    const paper = onPaper(given);
+    const simulated = simulate(nextStep, given);
+    expect(simulated).toMatchObject({ state: "done", done: given.tenants, requests: paper.requests });
+    expect(apart(simulated.planningMs, paper.planningMs), "planning").toBeLessThan(APART);
+    expect(apart(simulated.changingMs, paper.changingMs), "changing").toBeLessThan(APART);
+  });
+
+  it("is the same for the same seed, and another for another", () => {
+    const given = { ...USUAL, tenants: 200, failurePercent: 1, crashEveryMs: 20_000 };
+    const once = simulate(nextStep, given);
+    expect(simulate(nextStep, given)).toEqual(once);
+    expect(simulate(nextStep, { ...given, seed: 2 }).changingMs).not.toBe(once.changingMs);
+  });
+
+  it("keeps the limit of requests", () => {
+    const given = { ...USUAL, tenants: 300, concurrent: 64, cores: 32, requestsPerSecond: 20 };
+    const { planningMs, changingMs, requests } = simulate(nextStep, given);
+    expect(requests / ((planningMs + changingMs) / 1_000)).toBeLessThanOrEqual(20);
+  });
+
+  it("stops where more fail than is tolerated, and loses no tenant when workers die", () => {
+    const stopped = simulate(nextStep, { ...USUAL, failurePercent: 5 });
+    expect(stopped.state).toBe("stopped");
+    expect(stopped.failed).toBeLessThan(USUAL.tenants / 20);
+    const crashed = simulate(nextStep, { ...USUAL, crashEveryMs: 30_000 });
+    expect(crashed).toMatchObject({ state: "done", done: USUAL.tenants });
+    expect(crashed.crashes).toBeGreaterThan(3);
+    expect(crashed.attempts).toBeGreaterThan(USUAL.tenants);
+    expect(crashed.attempts).toBeLessThanOrEqual(USUAL.tenants + 8 * crashed.crashes);
+  });
+});
+
+function apart(one: number, other: number): number {
+  return (Math.abs(one - other) / other) * 100;
+}

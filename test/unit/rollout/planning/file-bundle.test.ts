@@ -1,0 +1,65 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { layOut } from "../../../../provider/rollout/planning/file-bundle";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-bundle-"));
+const target = join(folder, "written");
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const bundleOf = (path: string) => new Map([[path, Buffer.from("x")]]);
+
+it.each([
+  [`${"../".repeat(20)}${target.slice(1)}`, "."],
+  [target, "."],
+  ["settings/../../x.yaml", "."],
+  ["node_modules/pulumi-email-security/index.js", "."],
+  ["a/Node_Modules/x.js", "."],
+  [".git/hooks/pre-commit", "."],
+  ["a\\..\\..\\x", "."],
+  ["C:/x", "."],
+  ["settings/a.yaml", `${"../".repeat(20)}${folder.slice(1)}`],
+  ["settings/a.yaml", folder],
+])("lays no file out at %j in %j: what a journal holds is data", (path, working) => {
+  expect(() => layOut({ bundle: bundleOf(path), folder: working }, "fleet", undefined)).toThrow(
+    expect.objectContaining({ code: "ERR_ROLLOUT_NOT_ALLOWED" }),
+  );
+  expect(existsSync(target)).toBe(false);
+});
+
+it("lays files out beside each other, whatever they are called otherwise", () => {
+  const bundle = bundleOf("acme..eu/..settings/über ..yaml");
+  const work = layOut({ bundle, folder: "acme..eu" }, "fleet", undefined);
+  try {
+    expect(readFileSync(join(work.path, "..settings/über ..yaml"), "utf8")).toBe("x");
+  } finally {
+    work.remove();
+  }
+});
+
+it("says what is missing under Yarn's Plug'n'Play, whose packages are in no folder", () => {
+  Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
+  try {
+    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+      /^A rollout needs its packages in a folder node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
+    );
+  } finally {
+    Reflect.deleteProperty(process.versions, "pnp");
+  }
+});
+
+it("says which @pulumi/pulumi is needed, where another is installed", () => {
+  const sdk = createRequire(__filename)("@pulumi/pulumi/package.json") as { version: string };
+  const { version } = sdk;
+  sdk.version = "3.149.0";
+  try {
+    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
+    );
+  } finally {
+    sdk.version = version;
+  }
+});

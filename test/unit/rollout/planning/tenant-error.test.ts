@@ -1,0 +1,206 @@
+import { globSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { CliError } from "../../../../provider/rollout/engine/engine-command";
+import { endedInside, failedUp } from "../../../../provider/rollout/engine/engine-failure";
+import { tenantError } from "../../../../provider/rollout/planning/tenant-error";
+import { REMEDIED } from "../../../../provider/rollout/report/advice";
+import { EmailSecurityError } from "../../../../provider/settings/email-security-error";
+
+const NEXT = {
+  resume: "email-security rollout resume 20261121-a",
+  anew: "email-security rollout tenants.yaml",
+};
+
+/** The rooms whose errors can come to be a tenant's failure. */
+const ROOMS = "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/{files,plan}/*.ts";
+
+/** What is thrown there and never at a tenant: before any is looked at, or by another verb. */
+const ELSEWHERE: readonly string[] = [
+  "ERR_CSV",
+  "ERR_IMPORT",
+  "ERR_MISSING_PACKAGE",
+  "ERR_SETTINGS_EDIT",
+  "ERR_SETTINGS_LOCKED",
+  "ERR_SETTINGS_WRITE",
+  "ERR_ROLLOUT_JOURNAL_OLD",
+  "ERR_ROLLOUT_LOCKS",
+  "ERR_ROLLOUT_PLAN",
+  "ERR_ROLLOUT_SAME_KEY",
+  "ERR_ROLLOUT_SELECTION",
+  "ERR_ROLLOUT_SKIPPED",
+  "ERR_ROLLED_BACK",
+  "ERR_ROLLOUT_TARGETS",
+  "ERR_ROLLOUT_WAVES",
+];
+/** Codes of Node.js that are looked at. */
+const NODE = /^ERR_(SSL|TLS|CHILD_PROCESS)_/;
+
+const sources = ROOMS.split(" ").flatMap((pattern) => globSync(pattern));
+const codes = new Set(
+  sources
+    .flatMap((file) => readFileSync(file, "utf8").match(/"ERR_[A-Z_]+"/g) ?? [])
+    .map((code) => code.slice(1, -1))
+    .filter((code) => !NODE.test(code) && !ELSEWHERE.includes(code)),
+);
+
+it("has a remedy for each code that can be a tenant's, and for no other", () => {
+  expect([...REMEDIED].sort()).toEqual([...codes].sort());
+});
+
+/** What only a program's own resources say, which no rollout has. */
+const IN_PROGRAM = "provider/resources/in-program.ts";
+
+/** Commands of Pulumi that take a program, which a rollout's repository has not; a lock or a state can be taken away. */
+const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
+
+it.each([...codes])("leads with the cause of %s and ends with what to type", (code) => {
+  const cause = "The service answered 500 to POST /entries.";
+  const applied = tenantError(new EmailSecurityError(code, cause), "apply", [], NEXT);
+  expect(applied).toMatchObject({ code, phase: "apply", message: cause });
+  expect(applied.advice).toMatch(/`email-security rollout (resume 20261121-a|tenants\.yaml)`\.$/);
+  const planned = tenantError(new EmailSecurityError(code, cause), "plan");
+  expect(planned.advice).toMatch(/; then plan the rollout anew\.$/);
+  for (const { advice } of [applied, planned]) expect(advice).not.toMatch(PROGRAM);
+});
+
+it("reaches a tenant with no text that names a command which takes a program", () => {
+  const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
+  const told = provider
+    .filter((file) => file !== IN_PROGRAM)
+    .flatMap((file) =>
+      readFileSync(file, "utf8")
+        .split("\n")
+        .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+  expect(told).toEqual([]);
+});
+
+it("turns a list's failure round: the cause, then what is done and not", () => {
+  const told =
+    "3 of 9 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Fix what the reasons name, then run again: a run does only what is left. [ERR_LIST_NOT_APPLIED]\n2 alike (deny a.example, deny b.example): POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER]\ndeny 2001:db8::/32: not tried, after others had failed: down [ERR_NOT_TRIED]\nupdate failed";
+  const error = new EmailSecurityError("ERR_PULUMI", told);
+  expect(tenantError(error, "apply", [], NEXT)).toEqual({
+    code: "ERR_SERVER",
+    message:
+      "POST /api/v1/settings/allow_deny_entries at https://x answered 500: down. The service failed; running again is safe. [ERR_SERVER] This is of 2 alike (deny a.example, deny b.example).\nnot tried, after others had failed: down [ERR_NOT_TRIED] This is of deny 2001:db8::/32.\n3 of 9 entries could not be brought to what is declared. Everything else is as declared, and the stack's state holds what the service said is there.",
+    advice: "See whether the service is well; then go on: `email-security rollout resume 20261121-a`.",
+    phase: "apply",
+  });
+});
+
+describe("a run of Pulumi that failed", () => {
+  const PROGRESS = "Updating (t003):\n\n +  pulumi:pulumi:Stack fleet-t003 creating (0s)";
+  const cli = (ended: number | string, stderr: string, errors: readonly string[] = []) =>
+    failedUp("t003", new CliError(["up"], ended, PROGRESS, stderr), errors);
+  const MEMORY = "See whether the machine was short of memory (`dmesg`, or the limits of the job)";
+  const CASES: readonly (readonly [what: string, message: string, lead: string, act: string])[] = [
+    [
+      "killed",
+      cli("SIGKILL", "").message,
+      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      MEMORY,
+    ],
+    [
+      "killed below a shell",
+      cli(137, "Killed").message,
+      "The Pulumi CLI was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      MEMORY,
+    ],
+    [
+      "killed by another signal",
+      cli("SIGSEGV", "").message,
+      "The Pulumi CLI was killed by SIGSEGV in the middle of t003. What it had done is found again.",
+      MEMORY,
+    ],
+    [
+      "out of memory",
+      cli(2, "fatal error: runtime: out of memory\n\ngoroutine 1 [running]:").message,
+      "The Pulumi CLI crashed (fatal error: runtime: out of memory) in the middle of t003. What it had done is found again.",
+      MEMORY,
+    ],
+    [
+      "the process around it",
+      endedInside("t003", null, "SIGKILL").message,
+      "The process that runs Pulumi was killed by SIGKILL (out of memory?) in the middle of t003. What it had done is found again.",
+      MEMORY,
+    ],
+    [
+      "no program",
+      failedUp("t003", Object.assign(new Error("spawn /opt/pulumi ENOENT"), { code: "ENOENT" }), []).message,
+      "The Pulumi CLI can't be started for t003: spawn /opt/pulumi ENOENT.",
+      "See whether the program that is named is still there and may be run",
+    ],
+    [
+      "nothing told",
+      cli(7, "").message,
+      "The Pulumi CLI ended with 7 in the middle of t003, and told no error. What it had done is found again. It printed last:",
+      MEMORY,
+    ],
+    [
+      "a provider killed",
+      cli(1, "", ["error reading from server: EOF"]).message,
+      "The provider's process ended in the middle. What it had done is found again.",
+      "See whether somebody killed it",
+    ],
+    [
+      "a full disk",
+      cli(1, "error: writing snapshot: write /b/.pulumi/stacks/p/t.json.1.tmp: no space left on device")
+        .message,
+      "The disk is full, where the state of the stacks is or the temporary files are.",
+      "Make room there",
+    ],
+    [
+      "another passphrase",
+      cli(1, "error: getting stack configuration: get stack secrets manager: incorrect passphrase").message,
+      "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
+      "Set the right one",
+    ],
+    [
+      "no passphrase",
+      cli(
+        1,
+        "error: getting stack configuration: get stack secrets manager: passphrase must be set with PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE environment variables",
+      ).message,
+      "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
+      "Set PULUMI_CONFIG_PASSPHRASE",
+    ],
+    [
+      "a folder that is gone",
+      'The state of the stack "t003" can\'t be read:\nerror: unable to open state directory "file:///tmp/nope": stat /tmp/nope: no such file or directory',
+      "The folder of the state backend is not there. Nothing of this tenant was changed.",
+      "Mount or bring back the folder",
+    ],
+    [
+      "a database out of reach",
+      'error: unable to open state database "postgres://u:p@127.0.0.1:1/x": failed to ping PostgreSQL: dial tcp 127.0.0.1:1: connect: connection refused',
+      "The state backend can't be reached.",
+      "See whether it is up",
+    ],
+    [
+      "a bucket out of reach",
+      'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found',
+      "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
+      "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID`",
+    ],
+    [
+      "a bucket that is not there",
+      "error: could not list bucket: blob (code=NotFound): operation error S3: ListObjectsV2, https response error StatusCode: 404, RequestID: 2, NoSuchBucket: The specified bucket does not exist",
+      "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      "Mend PULUMI_BACKEND_URL",
+    ],
+    [
+      "a bucket's server that is down",
+      'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, exceeded maximum number of attempts, 3, https response error StatusCode: 0, request send failed, Get "http://127.0.0.1:9000/states/.pulumi/meta.yaml": dial tcp 127.0.0.1:9000: connect: connection refused',
+      "The state backend can't be reached.",
+      "See whether it is up",
+    ],
+  ];
+
+  it.each(CASES)("is told by its cause: %s", (_what, message, lead, act) => {
+    const told = tenantError(new EmailSecurityError("ERR_PULUMI", message), "apply", [], NEXT);
+    expect(told.message.split("\n")[0]).toBe(lead);
+    expect(told.advice.startsWith(act)).toBe(true);
+    expect(told.advice).toMatch(/; then go on: `email-security rollout resume 20261121-a`\.$/);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
+import { AddressHealth, NotAskedError } from "../../../../provider/rollout/probing/address-health";
+import { eachAtOnce } from "../../../../provider/settings/at-once";
+import { target } from "../../../support/rollout-target";
+import { ScheduledTime } from "../../../support/scheduled-time";
+
+const TIMEOUT_MS = 30_000;
+/** What an engine takes at a service that answers, and at one that is silent: four tries. */
+const ENGINE_MS = 5_000;
+const SILENT_ENGINE_MS = 4 * TIMEOUT_MS;
+
+const request = { method: "GET", path: "/api/v1/settings/vip_employees" };
+const timeout = () => new TimeoutError("ERR_TIMEOUT", "no answer", { request, isTransient: true });
+
+/** Changes tenants of one address, as their jobs do; answers who became what, how many engines ran, and when it ended. */
+async function changed(
+  count: number,
+  atOnce: number,
+  { isSilent, tolerated = count }: { isSilent: (atMs: number, name: string) => boolean; tolerated?: number },
+) {
+  const time = new ScheduledTime(0);
+  const became = new Map<string, "done" | "failed" | "not asked">();
+  let engines = 0;
+  let looks = 0;
+  const ask = async (name: string, answerMs: number, silentMs: number): Promise<void> => {
+    const isDown = isSilent(time.now(), name);
+    await time.sleep(isDown ? silentMs : answerMs);
+    if (isDown) throw timeout();
+  };
+  const health = new AddressHealth({
+    now: time.now,
+    look: async ({ name }) => {
+      looks += 1;
+      await ask(name, 50, TIMEOUT_MS);
+    },
+  });
+  const failed = () => [...became.values()].filter((one) => one !== "done").length;
+  const all = Array.from({ length: count }, (_, at) => target(`t${at}`));
+  const work = eachAtOnce(all, atOnce, async (one) => {
+    if (failed() > tolerated) return;
+    try {
+      await health.ensureAnswers(one);
+      engines += 1;
+      await ask(one.name, ENGINE_MS, SILENT_ENGINE_MS);
+      health.learned(one, undefined);
+      became.set(one.name, "done");
+    } catch (error) {
+      health.learned(one, error);
+      became.set(one.name, error instanceof NotAskedError ? "not asked" : "failed");
+      // A rollout begins the next ones when it next looks at its journal.
+      await time.sleep(200);
+    }
+  });
+  await time.until(work);
+  await work;
+  return { became: [...became.values()], engines, looks, tookMs: time.now() };
+}
+
+describe("tenants that are changed at an address that goes silent", () => {
+  it.each([1, 8])(
+    "cost an engine for each that was under way, one look, and no more, %i at once",
+    async (atOnce) => {
+      const tolerated = 60;
+      const { became, engines, looks, tookMs } = await changed(300, atOnce, {
+        tolerated,
+        isSilent: () => true,
+      });
+      expect(engines).toBe(atOnce);
+      expect(looks).toBeLessThanOrEqual(3);
+      expect(became.filter((one) => one === "not asked").length).toBeGreaterThan(0);
+      expect(became.filter((one) => one !== "done").length).toBeLessThanOrEqual(tolerated + atOnce);
+      // Before: an engine for each that may fail, one after the other.
+      expect(tookMs).toBeLessThanOrEqual(SILENT_ENGINE_MS + TIMEOUT_MS + 200 * (tolerated + 1));
+    },
+  );
+
+  it("are changed again when it has come back", async () => {
+    const { became, engines } = await changed(600, 1, {
+      isSilent: (atMs) => atMs > 50_000 && atMs < 200_000,
+    });
+    // Those until it is looked at anew are not asked; then all are.
+    const first = became.indexOf("failed");
+    const again = became.lastIndexOf("not asked") + 1;
+    expect(first).toBe(11);
+    expect(again - first).toBeLessThan(400);
+    expect(became.slice(again).every((one) => one === "done")).toBe(true);
+    expect(engines).toBe(became.filter((one) => one !== "not asked").length);
+  });
+
+  it("are asked all the same where only one of them is in trouble", async () => {
+    const { became } = await changed(20, 2, { isSilent: (_atMs, name) => name === "t3" || name === "t4" });
+    expect(became.filter((one) => one === "failed")).toHaveLength(2);
+    expect(became.filter((one) => one === "done")).toHaveLength(18);
+  });
+});
+
+it("tells another tenant's failure with its code, and takes what is no failure of the address for none", async () => {
+  const health = new AddressHealth({ look: () => Promise.reject(timeout()), now: () => 0 });
+  health.learned(target("a"), new EmailSecurityError("ERR_PLAN_MOVED", "moved"));
+  await health.ensureAnswers(target("b"));
+  health.learned(target("a"), new EmailSecurityError("ERR_SERVER", "GET x answered 500\nmore"));
+  await expect(health.ensureAnswers(target("b"))).rejects.toMatchObject({
+    code: "ERR_SERVER",
+    message:
+      'It was not asked, and nothing of it was changed: its service was found to be down for "a" and others just before. GET x answered 500',
+  });
+  // Another address is another matter.
+  await health.ensureAnswers(target("c", {}, { baseUrl: "https://other.example" }));
+});

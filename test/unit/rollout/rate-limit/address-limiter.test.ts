@@ -1,0 +1,251 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Permits } from "../../../../provider/client";
+import type { Database } from "../../../../provider/rollout/database/database";
+import { openSqlite } from "../../../../provider/rollout/database/sqlite-database";
+import { ADDRESSES_TABLE } from "../../../../provider/rollout/database/tables";
+import { AddressLimiter, LATE_MS } from "../../../../provider/rollout/rate-limit/address-limiter";
+import { ScheduledTime } from "../../../support/scheduled-time";
+import { turn } from "../../../support/virtual-time";
+
+const ADDRESS = "https://mail-security.example/eu";
+const START = 1_763_769_600_000;
+
+let folder: string;
+const open: Database[] = [];
+/** The statements that were made, of all connections. */
+let statements: string[];
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  statements = [];
+  const database = await connection();
+  await database.query(ADDRESSES_TABLE);
+  statements = [];
+});
+
+afterEach(async () => {
+  for (const database of open.splice(0)) await database.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+type Connection = Pick<Database, "dialect" | "query">;
+
+/** One process's own, to the one file. */
+async function connection(): Promise<Connection> {
+  const database = await openSqlite(join(folder, "journal.db"));
+  open.push(database);
+  const query: Database["query"] = async (sql, parameters) => {
+    statements.push(sql.trim().split(/\s/, 1)[0] ?? "");
+    return await database.query(sql, parameters);
+  };
+  return { dialect: "sqlite", query };
+}
+
+/** A limiter as each process has one, all by one clock. */
+async function limiter(
+  time: ScheduledTime,
+  requestsPerSecond?: number,
+  database?: Connection,
+): Promise<AddressLimiter> {
+  const limits = new Map([[ADDRESS, requestsPerSecond === undefined ? {} : { requestsPerSecond }]]);
+  return new AddressLimiter({ database: database ?? (await connection()), limits, time });
+}
+
+/** Takes so many permits at once; answers when they came, in milliseconds from the start. */
+async function takeAll(time: ScheduledTime, permits: Permits, count: number): Promise<number[]> {
+  const cameAt: number[] = [];
+  const take = () => permits.take().then(() => void cameAt.push(time.atMs - START));
+  const all = Promise.all(Array.from({ length: count }, take));
+  await time.until(all);
+  await all;
+  return cameAt;
+}
+
+describe("a rate", () => {
+  it("is kept from the first permit on, evenly, and nothing is saved up in a rest", async () => {
+    const time = new ScheduledTime(START);
+    const permits = (await limiter(time, 10)).permitsFor(ADDRESS);
+    expect(await takeAll(time, permits, 4)).toEqual([0, 100, 200, 300]);
+    time.atMs = START + 60_000;
+    expect(await takeAll(time, permits, 3)).toEqual([60_000, 60_100, 60_200]);
+  });
+
+  it("may be less than one a second", async () => {
+    const time = new ScheduledTime(START);
+    const permits = (await limiter(time, 0.5)).permitsFor(ADDRESS);
+    expect(await takeAll(time, permits, 3)).toEqual([0, 2_000, 4_000]);
+  });
+
+  it("is of an address, however it is written, and of no other", async () => {
+    const time = new ScheduledTime(START);
+    const one = await limiter(time, 1);
+    expect(await takeAll(time, one.permitsFor("https://MAIL-security.example:443/eu/"), 1)).toEqual([0]);
+    expect(await takeAll(time, one.permitsFor("https://mail-security.example/us"), 5)).toEqual([
+      0, 0, 0, 0, 0,
+    ]);
+    expect(await takeAll(time, one.permitsFor(ADDRESS), 1)).toEqual([1_000]);
+    expect(() => one.permitsFor("nowhere")).toThrow("is not a URL");
+  });
+
+  it("costs few statements", async () => {
+    const time = new ScheduledTime(START);
+    const [one, other] = [await limiter(time, 100), await limiter(time, 100)];
+    const both = Promise.all([
+      takeAll(time, one.permitsFor(ADDRESS), 100),
+      takeAll(time, other.permitsFor(ADDRESS), 100),
+    ]);
+    expect(Math.max(...(await both).flat())).toBe(1_990);
+    // In two seconds: ten a second that reserve, and for each of both four that look.
+    expect(statements.filter((one) => one === "INSERT")).toHaveLength(20);
+    expect(statements.length).toBeLessThanOrEqual(20 + 16);
+  });
+
+  it("reserves ahead for one who asks one by one, once it is seen to need many", async () => {
+    const time = new ScheduledTime(START);
+    const permits = (await limiter(time, 100)).permitsFor(ADDRESS);
+    const cameAt: number[] = [];
+    for (let n = 0; n < 100; n += 1) cameAt.push(...(await takeAll(time, permits, 1)));
+    expect(cameAt.at(-1)).toBe(990);
+    expect(statements.filter((one) => one === "INSERT").length).toBeLessThan(30);
+  });
+
+  const plan = fc.record({
+    perSecond: fc.oneof(fc.constantFrom(7, 10, 33, 100, 1_000), fc.integer({ min: 5, max: 500 })),
+    // Of each process: when it asks, and for how many at once.
+    processes: fc.array(
+      fc.array(fc.tuple(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 1, max: 16 })), {
+        minLength: 1,
+        maxLength: 4,
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+    // Mostly a little, at times as long as a process that is starved.
+    lateness: fc.infiniteStream(
+      fc.oneof(
+        { weight: 12, arbitrary: fc.constantFrom(0, 0, 1, 5, 16) },
+        { weight: 1, arbitrary: fc.integer({ min: 17, max: 400 }) },
+      ),
+    ),
+  });
+
+  it("is never passed, whoever asks when, and however late they wake", async () => {
+    const connections = [await connection(), await connection(), await connection(), await connection()];
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ perSecond, processes, lateness }) => {
+        await open[0]?.query("DELETE FROM rollout_addresses");
+        const time = new ScheduledTime(START, () => lateness.next().value ?? 0);
+        const cameAt: number[] = [];
+        const asked = processes.map(async (asks, index) => {
+          const permits = (await limiter(time, perSecond, connections[index])).permitsFor(ADDRESS);
+          const takers = asks.map(async ([at, count]) => {
+            await time.sleep(at);
+            const take = () => permits.take().then(() => void cameAt.push(time.atMs));
+            await Promise.all(Array.from({ length: count }, take));
+          });
+          await Promise.all(takers);
+        });
+        await time.until(Promise.all(asked));
+        await Promise.all(asked);
+        expect(cameAt).toHaveLength(processes.flat().reduce((sum, [, count]) => sum + count, 0));
+        expect(worst(cameAt, perSecond)).toBeLessThanOrEqual(1 + 1e-6);
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  /** By how many permits the worst of all windows was beyond the rate, the late ones of before it allowed for. */
+  function worst(cameAt: readonly number[], perSecond: number): number {
+    const sorted = cameAt.toSorted((one, other) => one - other);
+    const excess = sorted.flatMap((from, first) =>
+      sorted.slice(first).map((to, index) => index + 1 - ((to - from + LATE_MS) * perSecond) / 1_000),
+    );
+    return Math.max(...excess);
+  }
+});
+
+describe("a refusal", () => {
+  it("pauses all of this process at once, and those of others by the time they look again", async () => {
+    const time = new ScheduledTime(START);
+    const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
+    expect(await takeAll(time, other.permitsFor(ADDRESS), 1)).toEqual([0]);
+    one.permitsFor(ADDRESS).refused(5_000);
+    await turn();
+    time.atMs += 250;
+    const all = await Promise.all([
+      takeAll(time, one.permitsFor(ADDRESS), 2),
+      takeAll(time, other.permitsFor(ADDRESS), 2),
+    ]);
+    // After the pause, the rate is that of all together.
+    expect(all.flat().toSorted((a, b) => a - b)).toEqual([5_000, 5_100, 5_200, 5_300]);
+  });
+
+  it("reaches who waits already, and the longest counts", async () => {
+    const time = new ScheduledTime(START);
+    const [one, other] = [await limiter(time, 1), await limiter(time, 1)];
+    const waiting = other.permitsFor(ADDRESS);
+    await time.until(waiting.take());
+    const next = waiting.take().then(() => time.atMs - START);
+    for (const pauseMs of [3_000, 8_000, 4_000]) one.permitsFor(ADDRESS).refused(pauseMs);
+    await time.until(next);
+    expect(await next).toBe(8_000);
+  });
+
+  it("without a rate is shared too, and costs no statement a request", async () => {
+    const time = new ScheduledTime(START);
+    const [one, other] = [await limiter(time), await limiter(time)];
+    const permits = other.permitsFor(ADDRESS);
+    for (let n = 0; n < 1_000; n += 1) await takeAll(time, permits, 1);
+    expect(statements).toEqual(["SELECT"]);
+    one.permitsFor(ADDRESS).refused(2_000);
+    await turn();
+    time.atMs += 250;
+    expect(await takeAll(time, permits, 3)).toEqual([2_000, 2_000, 2_000]);
+  });
+
+  it("for longer than a run waits gives nobody a permit, and says why; no pause is kept for long", async () => {
+    const time = new ScheduledTime(START);
+    const [one, other] = [await limiter(time, 10), await limiter(time, 10)];
+    one.permitsFor(ADDRESS).refused(1e15);
+    await turn();
+    const why =
+      "the service at https://mail-security.example/eu asked its clients to wait for another 3600 s";
+    await expect(one.permitsFor(ADDRESS).take()).rejects.toThrow(why);
+    await expect(other.permitsFor(ADDRESS).take()).rejects.toThrow(why);
+    time.atMs += 3_600_000;
+    expect(await takeAll(time, other.permitsFor(ADDRESS), 1)).toEqual([3_600_000]);
+  });
+});
+
+describe("who may not make requests any more", () => {
+  it("gets no permit, though asked in time, and takes none from others", async () => {
+    const time = new ScheduledTime(START);
+    const one = await limiter(time, 1);
+    let isAllowed = true;
+    const lost = one.permitsFor(ADDRESS, () => isAllowed);
+    await takeAll(time, lost, 1);
+    const refused = Promise.allSettled([lost.take(), lost.take()]);
+    const kept = one.permitsFor(ADDRESS).take();
+    await turn();
+    isAllowed = false;
+    await time.until(Promise.all([refused, kept]));
+    expect((await refused).map((each) => each.status === "rejected" && each.reason.message)).toEqual(
+      Array(2).fill(
+        "this run may not change the tenant any more, since it is over or another has taken over",
+      ),
+    );
+    expect(time.atMs - START).toBe(1_000);
+    await expect(lost.take()).rejects.toThrow("may not change the tenant");
+  });
+
+  it("is everybody, while the database can't be asked", async () => {
+    const time = new ScheduledTime(START);
+    const one = await limiter(time, 10);
+    await open.at(-1)?.close();
+    await expect(one.permitsFor(ADDRESS).take()).rejects.toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+    one.permitsFor(ADDRESS).refused(1_000);
+  });
+});

@@ -1,0 +1,70 @@
+import { hostname } from "node:os";
+import { expect, it } from "vitest";
+import {
+  isLeftBehind,
+  type LockOwner,
+  type Processes,
+  stackLocks,
+} from "../../../../provider/rollout/stack/stack-lock";
+
+const SINCE = "2026-11-21T09:30:00Z";
+const sinceMs = Date.parse(SINCE);
+const told = (...owners: string[]): string =>
+  [
+    `error: the stack is currently locked by ${owners.length} lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.`,
+    ...owners.map(
+      (owner, number) =>
+        `  s3://states/.pulumi/locks/organization/p/t0/${number}.json: created by ${owner} at ${SINCE}`,
+    ),
+  ].join("\n");
+
+it("reads each of several locks, and knows of none where one is not told", () => {
+  const two = stackLocks(told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)"));
+  expect(two.owners).toEqual([
+    { host: "runner-7", pid: 4711, sinceMs, told: `ci@runner-7 (pid 4711), since ${SINCE}` },
+    { host: "laptop", pid: 12, sinceMs, told: `ana@laptop (pid 12), since ${SINCE}` },
+  ]);
+  expect(two.told).toBe(`ci@runner-7 (pid 4711), since ${SINCE} and ana@laptop (pid 12), since ${SINCE}`);
+  const cutOff = told("ci@runner-7 (pid 4711)", "ana@laptop (pid 12)").split("\n").slice(0, 2).join("\n");
+  expect(stackLocks(cutOff).owners).toBeUndefined();
+  expect(stackLocks("error: [409] Conflict: Another update is currently in progress.")).toEqual({
+    told: "another run",
+    owners: undefined,
+  });
+});
+
+/** Whose process it is now that has the number of the lock's, and when it began after the lock was made. */
+const CASES: readonly {
+  readonly case: string;
+  readonly host?: string;
+  readonly now?: { readonly name?: string; readonly afterMs?: number };
+  readonly isLeft: boolean;
+}[] = [
+  { case: "nobody", isLeft: true },
+  { case: "somebody on another machine", host: "elsewhere", isLeft: false },
+  { case: "the CLI that made it", now: { name: "/opt/pulumi", afterMs: -900 }, isLeft: false },
+  { case: "the CLI that made it, by a rounded clock", now: { name: "pulumi", afterMs: 900 }, isLeft: false },
+  { case: "the CLI, whose clock was set", now: { name: "pulumi", afterMs: 20_000 }, isLeft: false },
+  { case: "a CLI of another name", now: { name: "/opt/iac", afterMs: -900 }, isLeft: false },
+  { case: "another program", now: { name: "/usr/bin/node", afterMs: 20_000 }, isLeft: true },
+  { case: "another CLI, much later", now: { name: "pulumi", afterMs: 3_600_000 }, isLeft: true },
+  { case: "somebody who can't be seen", now: {}, isLeft: false },
+  { case: "another program whose begin can't be seen", now: { name: "node" }, isLeft: false },
+];
+
+it.each(CASES)("takes a lock for left behind: $isLeft, where its number is now of $case", (one) => {
+  const { host = "here", now, isLeft } = one;
+  const processes: Processes = {
+    host: "here",
+    isThere: () => now !== undefined,
+    nameOf: () => now?.name,
+    startedAtMs: () => (now?.afterMs === undefined ? undefined : sinceMs + now.afterMs),
+  };
+  expect(isLeftBehind({ host, pid: 7, sinceMs }, processes)).toBe(isLeft);
+});
+
+it.runIf(process.platform === "linux")("knows of this machine's processes when they began", () => {
+  const own = (sinceMs: number): LockOwner => ({ told: "", host: hostname(), pid: process.pid, sinceMs });
+  expect(isLeftBehind(own(Date.now()))).toBe(false);
+  expect(isLeftBehind(own(Date.now() - 86_400_000))).toBe(true);
+});

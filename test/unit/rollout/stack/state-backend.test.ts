@@ -1,0 +1,63 @@
+import { describe, expect, it } from "vitest";
+import { stateBackend } from "../../../../provider/rollout/stack/state-backend";
+
+const of = (PULUMI_BACKEND_URL: string | undefined, more: NodeJS.ProcessEnv = {}) =>
+  stateBackend({ PULUMI_BACKEND_URL, ...more }, "/nowhere");
+
+describe("the state backend", () => {
+  // Each is another place than all others, by what is told of it.
+  const PLACES: readonly (readonly [address: string, shown: string])[] = [
+    ["s3://states", "s3://states"],
+    ["s3://states?prefix=acme/", "s3://states?prefix=acme/"],
+    ["s3://states?prefix=globex/", "s3://states?prefix=globex/"],
+    [
+      "s3://states?region=eu-central-1&endpoint=127.0.0.1:9000&s3ForcePathStyle=true",
+      "s3://states?endpoint=127.0.0.1:9000",
+    ],
+    [
+      "s3://states?endpoint=http://u:secret@minio.example&disableSSL=true",
+      "s3://states?endpoint=http://u:%40minio.example",
+    ],
+    ["s3://states?prefix=a%26table%3Db", "s3://states?prefix=a%26table%3Db"],
+    ["gs://states?prefix=acme", "gs://states?prefix=acme"],
+    ["azblob://states?storage_account=acme", "azblob://states?storage_account=acme"],
+    ["postgres://u:secret@db/states?table=acme&sslmode=require", "postgres://db/states?table=acme"],
+    ["postgres://u:secret@/states?host=/run/a&password=secret", "postgres://u:@/states?host=/run/a"],
+    ["https://api.pulumi.example", "https://api.pulumi.example/"],
+  ];
+
+  it("is told by its place, without what opens it, and known from every other", () => {
+    const backends = PLACES.map(([address]) => of(address));
+    expect(backends.map(({ shown }) => shown)).toEqual(PLACES.map(([, shown]) => shown));
+    expect(new Set(backends.map(({ fingerprint }) => fingerprint)).size).toBe(PLACES.length);
+    for (const { shown } of backends) expect(shown).not.toContain("secret");
+  });
+
+  it.each([
+    ["s3://states?region=eu-central-1&awssdk=v2&profile=ci", "s3://states"],
+    ["postgres://ci:new@db/states", "postgres://db/states"],
+  ])("%s is the same place by whatever way it is opened", (one, other) => {
+    expect(of(one).fingerprint).toBe(of(other).fingerprint);
+  });
+
+  it("at Pulumi's service is that of an organization, where the environment names one", () => {
+    const acme = { PULUMI_DEFAULT_ORGANIZATION: "acme" };
+    expect(of("https://api.pulumi.example", acme).shown).toBe(
+      "https://api.pulumi.example/, organization acme",
+    );
+    expect(of(undefined, acme).shown).toBe("the one that Pulumi is logged in to, organization acme");
+    const all = [undefined, "https://api.pulumi.example"].flatMap((address) =>
+      [{}, acme, { PULUMI_DEFAULT_ORGANIZATION: "globex" }].map((more) => of(address, more).fingerprint),
+    );
+    expect(new Set(all).size).toBe(6);
+    expect(of("s3://states", acme)).toEqual(of("s3://states"));
+  });
+
+  it("tells nothing raw of what the environment holds", () => {
+    const { shown } = of("s3://states?prefix=%1b[31m%E2%80%AEx", {
+      PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J",
+    });
+    expect(shown).toMatch(/^[\x20-\x7e]*$/);
+    expect(of(undefined, { PULUMI_DEFAULT_ORGANIZATION: "a\u001b[2J" }).shown).toMatch(/^[\x20-\x7e]*$/);
+  });
+});

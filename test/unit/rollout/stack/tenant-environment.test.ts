@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { withoutKeys } from "../../../../provider/machine/child-environment";
+import { ofTenant } from "../../../../provider/rollout/stack/tenant-environment";
+import { target } from "../../../support/rollout-target";
+
+it("gives an engine what holds for all tenants, and nothing of this package's that is one tenant's", () => {
+  const environment = {
+    HTTPS_PROXY: "http://proxy.example:3128",
+    NO_PROXY: "acme.example",
+    NODE_EXTRA_CA_CERTS: "/etc/authority.pem",
+    EMAIL_SECURITY_API_KEY: "somebody's",
+    EMAIL_SECURITY_BASE_URL: "https://elsewhere.example",
+    EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true",
+    EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
+    EMAIL_SECURITY_TIMEOUT_MS: "60000",
+    EMAIL_SECURITY_DEBUG: "1",
+    ACME_KEY: "secret",
+  };
+  const key = "the key";
+  expect({
+    ...withoutKeys(environment, ["ACME_KEY"]),
+    ...ofTenant(target("acme"), key, environment),
+  }).toEqual({
+    HTTPS_PROXY: "http://proxy.example:3128",
+    NO_PROXY: "acme.example",
+    NODE_EXTRA_CA_CERTS: "/etc/authority.pem",
+    EMAIL_SECURITY_API_KEY: key,
+    EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+    EMAIL_SECURITY_TIMEOUT_MS: "60000",
+    EMAIL_SECURITY_DEBUG: "1",
+  });
+  expect(ofTenant(target("acme"), key, {})).toEqual({
+    EMAIL_SECURITY_API_KEY: key,
+    EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+  });
+});
