@@ -32,6 +32,7 @@ import {
   differenceOf,
   duplicatesOf,
   heldAs,
+  holdKeyOf,
   isOfScope,
   keyOf,
   resourceId,
@@ -226,7 +227,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
-    const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(heldAs({ ...one, entryType: one.entry_type }));
+    const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(holdKeyOf(one));
     const rows = await tenant.entriesOfValue(query);
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
     const isDeleted = row !== undefined && (await removeRow(row, state, isStill, tenant)) === "deleted";

@@ -17,7 +17,7 @@ import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyedRows } from "./entry-match";
-import { declaredEntry, heldAs } from "./entry-state";
+import { declaredEntry, holdKeyOf } from "./entry-state";
 import { describeEntry } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import { entriesOf, type KeyedEntry, naturalKeyOf, textOfRow } from "./list-entries";
@@ -146,7 +146,7 @@ function conflicts(known: KeyedList, others: KeyedList): readonly string[] {
 
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
-  hold(rows.map((row) => heldAs({ ...row, entryType: row.entry_type })));
+  hold(rows.map(holdKeyOf));
   const own = ownDomains?.() ?? NO_OWN_DOMAINS;
   const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
   return {

@@ -1,7 +1,7 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { isOverlappingScope } from "../../settings/coverage";
 import { printable, quote } from "../../settings/text";
-import { type EntryPlace, heldAs, isOfScope, keyOf } from "./entry-state";
+import { type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry } from "./errors";
 import type { Context } from "./lifecycle";
 
@@ -24,7 +24,7 @@ export async function conflictingAllow(
       isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
       !isDeclared(keyOf(row, entry)) &&
       isManaged?.(keyOf(row, entry)) !== true &&
-      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
+      !isHeldElsewhere(holdKeyOf(row)) &&
       !leaves(row),
   );
 }

@@ -4,7 +4,7 @@ import { LISTS } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import { printable } from "../../settings/text";
 import { type Deletion, isAbout, type Tenant } from "../../tenant";
-import { type EntryPlace, heldAs, keyOf } from "./entry-state";
+import { type EntryPlace, holdKeyOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
 
@@ -29,9 +29,7 @@ export async function clearOtherList(
   const isListed = named === undefined || listed.some(({ id }) => id === named.id);
   const rows = isListed ? listed : [...listed, named];
   const isLeft = (row: AllowDenyEntryRow): boolean =>
-    row.list !== entry.list &&
-    !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })) &&
-    !leaves(row);
+    row.list !== entry.list && !isHeldElsewhere(holdKeyOf(row)) && !leaves(row);
   const isCleared = (row: AllowDenyEntryRow): boolean =>
     [entry.verdictScope, entry.formerScope].includes(row.verdict_scope ?? entry.verdictScope);
   sayLeftRows(entry, rows, { isDeclared, say, isLeft: (row) => isLeft(row) && !isCleared(row) });

@@ -38,6 +38,11 @@ export function heldAs(entry: {
   return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
+/** {@link heldAs} for a row. */
+export function holdKeyOf(row: AllowDenyEntryRow): string {
+  return heldAs({ ...row, entryType: row.entry_type });
+}
+
 /** The rows that are the same entry as one, which is among them: of the same value, list and scope. */
 export function duplicatesOf(
   row: AllowDenyEntryRow,

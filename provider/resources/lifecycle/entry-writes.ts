@@ -16,7 +16,7 @@ import {
   differenceOf,
   duplicatesOf,
   type EntryPlace,
-  heldAs,
+  holdKeyOf,
   isOfScope,
   keyOf,
   resourceId,
@@ -50,7 +50,7 @@ export async function ensureEntry(
     await clearOtherList(inputs, context, isMeant, leaves);
     return row;
   });
-  context.hold([heldAs({ ...row, entryType: row.entry_type })]);
+  context.hold([holdKeyOf(row)]);
   return row;
 }
 

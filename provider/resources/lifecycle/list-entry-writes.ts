@@ -11,7 +11,7 @@ import { takeOver } from "./entry-changes";
 import { assertNoConflict } from "./entry-conflicts";
 import { keyOfRow } from "./entry-match";
 import { clearOtherList, removeRow, sayLeftRows } from "./entry-removal";
-import { heldAs, isOfScope, keyOf } from "./entry-state";
+import { holdKeyOf, isOfScope, keyOf } from "./entry-state";
 import { ensureEntry, findManagedEntry } from "./entry-writes";
 import {
   AlreadyExistsError,
@@ -253,10 +253,7 @@ export class EntryWork {
     const isAsShown = (row: AllowDenyEntryRow): boolean => sameListText(textOfRow(row, entry), shown);
     const rows = await this.#rowsSurelyLike(entry, key, (row) => row.list === entry.list && isAsShown(row));
     const here = rows.filter(
-      (row) =>
-        row.list === entry.list &&
-        !isDeclared(keyOf(row, entry)) &&
-        !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })),
+      (row) => row.list === entry.list && !isDeclared(keyOf(row, entry)) && !isHeldElsewhere(holdKeyOf(row)),
     );
     const elsewhere = rows.find(
       (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
@@ -283,7 +280,7 @@ export class EntryWork {
       !this.#isKnown(row) &&
       !this.#isIgnored(row) &&
       !prunes(this.#inputs.mode, row.list) &&
-      !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type }));
+      !isHeldElsewhere(holdKeyOf(row));
     sayLeftRows(entry, await tenant.entriesOfValue(entry), { ...this.#context, isLeft });
   }
 

@@ -20,7 +20,7 @@ import {
 import { contentChanges, fromThere, isKnown, withShown } from "./list-content";
 import { notApplied, reasonsOf } from "./list-failures";
 import { counted, fewOf } from "./list-names";
-import { reportOthers, sayDeclaredElsewhere, sayKept } from "./list-reports";
+import { reportOthers, sayContradictions, sayDeclaredElsewhere, sayKept } from "./list-reports";
 import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
 import type { OnlyRemoves } from "./reviewed-plan";
 
@@ -163,10 +163,8 @@ export function listLifecycle<Inputs extends ListInputs>(
       const staying = Object.fromEntries(Object.entries(others).filter((one) => !isIgnored(...one)));
       const conflicts = resource.conflicts(known, staying);
       if (conflicts.length > 0) {
-        const names = conflicts.map((key) => kind.describe(key, others[key] ?? ""));
-        context.say(
-          `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. The next \`up\` fails until that is removed.`,
-        );
+        const advice = "The next `up` fails until that is removed.";
+        sayContradictions(kind, conflicts, others, advice, context);
         return { id, state: { ...fresh, [INCOMPLETE]: true }, inputs: { ...fresh } };
       }
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;

@@ -32,6 +32,18 @@ export function sayDeclaredElsewhere<Inputs extends ListInputs>(
   say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
 }
 
+/** Names what the tenant holds of the given keys that contradicts the declared content. */
+export function sayContradictions(
+  kind: ListKind,
+  keys: readonly string[],
+  content: KeyedList,
+  advice: string,
+  { say }: Context,
+): void {
+  const names = keys.map((key) => kind.describe(key, content[key] ?? ""));
+  say(`At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${advice}`);
+}
+
 /**
  * What was found at the tenant and neither the state nor the program knows is left, and said.
  *
@@ -52,12 +64,7 @@ export async function reportOthers<Inputs extends ListInputs>(
   }
   const left = prunable(kind, observed.others, inputs);
   const contradicting = new Set(resource.conflicts(observed.known, left));
-  if (contradicting.size > 0) {
-    const names = [...contradicting].map((key) => kind.describe(key, left[key] ?? ""));
-    context.say(
-      `At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${PRUNED_BY_NEXT_RUN}`,
-    );
-  }
+  if (contradicting.size > 0) sayContradictions(kind, [...contradicting], left, PRUNED_BY_NEXT_RUN, context);
   const found = Object.entries(left).filter(([key]) => !contradicting.has(key));
   if (found.length === 0) return contradicting.size > 0;
   const { shown, more } = cutByDanger(found, FEW, ([key, text]) => ({
