@@ -44,7 +44,7 @@ describe("one program", () => {
     const vip = tenant.provider.resource("vipEmployee");
     expect((await vip.check(cfo)).failures).toEqual({});
     const { failures } = await vip.check({ email: mailbox, comment: "B" });
-    expect(failures["email"]).toMatch(/declared twice.*"Signs payments".*the comment "B"/);
+    expect(failures["email"]).toMatch(/declared twice.*"Signs payments".*with comment "B"/);
   });
 
   it("is warned in preview that replacing a mailbox excludes the old one for good", async () => {
