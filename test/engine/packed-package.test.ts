@@ -17,7 +17,7 @@ it("holds the license, the readme and what was built, and nothing else", () => {
   );
   const others = packed().files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
   expect(others).toEqual([]);
-  const template = "dist/gitops/template/";
+  const template = "dist/commands/init/template/";
   const built = packed().files.filter((file) => file.startsWith("dist/") && !file.startsWith(template));
   const ordinary = /(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/;
   const plugin = "dist/plugin/pulumi-resource-email-security";
@@ -33,8 +33,8 @@ it("holds the license, the readme and what was built, and nothing else", () => {
 });
 
 it("holds all of the repository that `email-security init` writes, and nothing of a trial of it", () => {
-  const template = packed().files.filter((file) => file.startsWith("dist/gitops/template/"));
-  expect(template.map((file) => file.replace("dist/gitops/template/", "")).sort()).toEqual([
+  const template = packed().files.filter((file) => file.startsWith("dist/commands/init/template/"));
+  expect(template.map((file) => file.replace("dist/commands/init/template/", "")).sort()).toEqual([
     ".github/actions/prepare/action.yml",
     ".github/workflows/approvals.yml",
     ".github/workflows/drift.yml",

@@ -12,7 +12,7 @@ export class AlreadyExistsError extends EmailSecurityError {
 
 /** How a list that removes what nobody declares comes to remove what no preview has shown. */
 export const PRUNED_BY_NEXT_RUN =
-  "This list removes it once a refresh has shown it: run `pulumi up --refresh`.";
+  "This list removes it once a refresh has shown it: run again with a refresh.";
 
 /** What exists otherwise is in the way of a list that removes it in the next run. `ERR_EXISTS` */
 export class PrunedByNextRunError extends AlreadyExistsError {

@@ -17,5 +17,5 @@ it("is published without the compiler's record and what builds the engine", () =
   expect(files?.filter((path) => /go\.(mod|sum)$|build-engine/.test(path))).toEqual([]);
   // The program of the repository that `init` writes is no source of the package.
   const sources = files?.filter((path) => /tsbuildinfo|(?<!\.d)\.ts$/.test(path));
-  expect(sources).toEqual(["dist/gitops/template/index.ts"]);
+  expect(sources).toEqual(["dist/commands/init/template/index.ts"]);
 });

@@ -134,7 +134,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
       "the engine",
     ]);
     expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
-    expect(existsSync(built("gitops/template/gitignore"))).toBe(true);
+    expect(existsSync(built("commands/init/template/gitignore"))).toBe(true);
     expect(existsSync(built("schemas/small.json"))).toBe(true);
     expect(statSync(built("commands/main.js")).mode & 0o111).toBe(0o111);
     expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(

@@ -84,7 +84,10 @@ it("shows dangerous drift first and in full in an issue, and says what is left o
 
 it("names the dangerous one first of what it does not adopt, and counts the rest by danger", async () => {
   const { stderr } = await drift("globex", "--adopt", "added", "--dry-run");
-  const lines = stderr.split("\n").filter((line) => /^Not adopted|^…/.test(line));
+  const lines = stderr
+    .replaceAll(/\n {2}(?=\S)/g, " ")
+    .split("\n")
+    .filter((line) => /^Not adopted|^…/.test(line));
   expect(lines).toHaveLength(51);
   expect(lines[0]).toMatch(/^Not adopted: allow zz\.globex\.example: /);
   expect(lines[50]).toBe(

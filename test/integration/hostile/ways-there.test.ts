@@ -314,8 +314,8 @@ describe("plain http to another host than this", () => {
     const allowed = { ...environment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
     expect(await lookedFor({ environment: allowed })).toBe("no VIP");
     const reading = `GET http://${HOST}/api/v1/settings/vip_employees?page=1&page_size=200`;
-    // Two readings have to miss what the state says is there.
-    expect(proxy.asked).toEqual([reading, reading]);
+    // It is read until it is sure that the list doesn't only lag.
+    expect(new Set(proxy.asked)).toEqual(new Set([reading]));
   });
 });
 

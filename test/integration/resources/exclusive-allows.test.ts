@@ -243,7 +243,7 @@ describe.each(["exclusive", MODE])(
         for (const run of [1, 2]) {
           const { printed, reasons, failures } = await list.up(args);
           expect([...Object.values(failures), ...reasons, printed].join("\n"), `run ${run}`).toMatch(
-            /allow.*once a refresh has shown it: run `pulumi up --refresh`\./s,
+            /allow.*once a refresh has shown it: run again with a refresh\./s,
           );
           expect(tenant.service.held()).toContain("allow evil.example");
         }

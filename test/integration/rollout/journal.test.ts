@@ -195,8 +195,8 @@ it("refuses a tenant that is in no wave", async () => {
 const COORDINATOR = `
   const [root, file, id] = process.argv.slice(1);
   const { Journal } = require(root + "/journal/journal.js");
-  const { openSqlite } = require(root + "/journal/sqlite-database.js");
-  const { nextStep } = require(root + "/next-step.js");
+  const { openSqlite } = require(root + "/database/sqlite-database.js");
+  const { nextStep } = require(root + "/model/next-step.js");
   (async () => {
     const journal = await Journal.open(await openSqlite(file));
     await journal.reclaim(id);
