@@ -108,7 +108,11 @@ it("keeps a skip with the stack, tells whoever adds the tenant again, and ends i
   await using fleet = await Fleet.start({ tenants: 2, entries: 1 });
   await fleet.write("settings/t1.yaml", "version: 1\ninclude: [baseline.yaml]\nallow: [partner.example]\n");
   await fleet.commitAll("All tenants");
-  const run = async (...args: string[]) => await fleet.begin({}, ...args).ended;
+  // Sentences are wrapped.
+  const run = async (...args: string[]) => {
+    const ended = await fleet.begin({}, ...args).ended;
+    return { ...ended, stdout: ended.stdout.replaceAll(/\n {2}(?=\S)/g, " ") };
+  };
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   expect(await run("rollout", "skip", "t1", "--reason", "its key is refused")).toMatchObject({ code: 0 });
 
