@@ -1,4 +1,4 @@
-import { saidOf } from "../files/element-fields";
+import { SAID_FIELD_NAMES } from "../files/element-fields";
 import type { Finding, Place } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import type { KeyedList } from "../settings/keyed-list";
@@ -134,7 +134,7 @@ export function hashOfDesired({ lists, rules, expired }: Desired): string {
 
 /** All that is declared of a list, for the digest. */
 function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const said = Array.from(about, ([key, one]) => [key, saidOf(one)] as const);
+  const said = Array.from(about, ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const);
   return [kind, resource, sorted(options), sorted(declared), inOrder(said)];
 }
 
