@@ -26,7 +26,8 @@ it("names the unmanaged allows that a rollout leaves, and what to do about them"
   const follow = async (command = "") => await fleet.begin({}, ...command.split(" ").slice(1)).ended;
   const status = await follow(look?.command);
   expect(status).toMatchObject({ code: 2, stdout: expect.stringContaining("added allow gmail.com") });
-  const next = /What to do next:\n[^`]*?^ {4}(email-security .*)$/m.exec(status.stdout)?.[1];
-  expect(next).toBe("email-security rollout tenants.yaml --only t1");
-  expect(await follow(next)).toMatchObject({ code: 0 });
+  // No command: a risky allow is for a person to judge.
+  expect(status.stdout.replace(/\s+/g, " ")).toContain(
+    "What to do next: What nobody declares stays at 1 tenant: the mode of its list removes none of it.",
+  );
 });

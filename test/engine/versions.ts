@@ -134,7 +134,7 @@ tenants:
     });
     await mkdir(join(folder, ".state"));
     const engine = await requireEngine();
-    const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "cli", "main.js");
+    const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "commands", "main.js");
     await promisify(execFile)(process.execPath, [command, "rollout", "--yes"], {
       cwd: folder,
       env: {
