@@ -45,7 +45,7 @@ export function watchTree(): { stop(): { coordinator: number; all: number } } | 
       if (pid === process.pid || command.includes("service-process")) continue;
       const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
       all += bytes;
-      if (/dist\/cli\/main\.js\0rollout/.test(command))
+      if (/dist\/commands\/main\.js\0rollout/.test(command))
         peaks.coordinator = Math.max(peaks.coordinator, bytes);
     }
     peaks.all = Math.max(peaks.all, all);

@@ -243,7 +243,7 @@ it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are writte
 );
 
 const VICTIMS: Readonly<Record<string, RegExp>> = {
-  "the coordinator": /cli\/main\.js/,
+  "the coordinator": /commands\/main\.js/,
   "an engine": /pulumi .*\bup\b/,
   "a process that runs engines": /engine-process\.js/,
   "a provider": /cmd\/dynamic-provider/,

@@ -138,7 +138,7 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     expect(existsSync(built("schemas/small.json"))).toBe(true);
     expect(statSync(built("commands/main.js")).mode & 0o111).toBe(0o111);
     expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(
-      /dist\/cli\/main.js$/,
+      /dist\/commands\/main.js$/,
     );
     expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual([
       "package-lock.json",
