@@ -151,3 +151,13 @@ export function describeTextChange(sent: string, kept: string): string {
   const around = (text: string) => quote(text.slice(Math.max(0, at - 10), at + 30));
   return `keeps ${around(to)} where ${around(from)} was sent`;
 }
+
+/** Formats the first five of several, and how many more there are: `a, b, c, d, e, … and 3 more`. */
+export function formatFirst<One>(
+  all: readonly One[],
+  format: (one: One) => string,
+  separator = ", ",
+): string {
+  const first = all.slice(0, 5).map(format).join(separator);
+  return all.length > 5 ? `${first}${separator}… and ${all.length - 5} more` : first;
+}

@@ -1,5 +1,5 @@
 import type { ListKind } from "../../settings/list-arguments";
-import { printable } from "../../settings/text";
+import { formatFirst, printable } from "../../settings/text";
 
 export function counted(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
@@ -9,6 +9,5 @@ export function counted(count: number, kind: ListKind): string {
 export const FEW = 5;
 
 export function fewOf(names: readonly string[], between = ", "): string {
-  const shown = names.slice(0, FEW).map(printable).join(between);
-  return names.length > FEW ? `${shown}${between}… and ${names.length - FEW} more` : shown;
+  return formatFirst(names, printable, between);
 }

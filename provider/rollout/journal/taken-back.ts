@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import type { JournalReader } from "./journal-reader";
 import type { RolloutRecord, TenantRecord } from "./rollout-record";
 
@@ -41,7 +41,6 @@ export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
   const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
   if (left.length === 0)
     return `It was rolled back by ${by.join(", ")} in ${all} that it changed or tried to.`;
-  const names = left.slice(0, 5).map(({ name }) => quote(name));
-  const more = left.length > 5 ? `, … and ${left.length - 5} more` : "";
-  return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names.join(", ")}${more}.`;
+  const names = formatFirst(left, ({ name }) => quote(name));
+  return `It was rolled back by ${by.join(", ")} in ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not in ${names}.`;
 }

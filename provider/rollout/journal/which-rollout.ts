@@ -1,3 +1,4 @@
+import { formatFirst } from "../../settings/text";
 import type { RolloutCommands } from "../model/commands";
 import { RolloutError } from "../model/errors";
 import { TASK_WORDS, type Task } from "../model/task";
@@ -68,14 +69,13 @@ function tellPassedOver(
   const passedOver = newer.filter(({ isBegun, isTakenBack }) => isBegun && !isTakenBack);
   const [first] = passedOver.filter(({ record }) => PURPOSES.rollback.fits(record));
   if (first === undefined) return;
-  const names = passedOver.slice(0, 5).map(({ record: { id, spec } }) => {
+  const names = formatFirst(passedOver, ({ record: { id, spec } }) => {
     const what = spec.rollsBack === undefined ? optionOf(spec.task) : `rolls back ${spec.rollsBack}`;
     return what === undefined ? id : `${id} (${what})`;
   });
-  const more = passedOver.length > 5 ? `, … and ${passedOver.length - 5} more` : "";
   const meant = found === undefined ? "" : `The rollout ${found.id} is meant. `;
   log(
-    `note: ${meant}Newer ones are passed over: ${names.join(", ")}${more}. To roll back the newest of them: \`${commands.rollback(first.record.id)}\``,
+    `note: ${meant}Newer ones are passed over: ${names}. To roll back the newest of them: \`${commands.rollback(first.record.id)}\``,
   );
 }
 

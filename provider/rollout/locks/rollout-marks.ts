@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { isPostgres, withoutCredentials } from "../../settings/postgres-address";
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, RolloutSpec } from "../journal/rollout-record";
 import { RolloutCommands } from "../model/commands";
@@ -385,8 +385,7 @@ function withoutStop(sentence: string): string {
 }
 
 function few(stacks: readonly string[]): string {
-  const shown = stacks.slice(0, 5).map((stack) => quote(stack));
-  return `${shown.join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+  return formatFirst(stacks, (stack) => quote(stack));
 }
 
 /** `ci-7:/builds/settings/.email-security/rollouts.db`; of a database its address without user and password. */

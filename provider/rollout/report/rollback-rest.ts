@@ -1,5 +1,5 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, SkippedTenant } from "../journal/rollout-record";
 import { standingSkips } from "../journal/skips";
@@ -10,9 +10,6 @@ import type { Advice } from "../model/rollout-report";
 import type { TargetComparison } from "../targets/compare-targets";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
-
-/** How many tenants a sentence or a command names. */
-const SHOWN = 5;
 
 /** What to do about tenants that no rollback of a rollout has reached: each command works as the targets file and the skips are now. */
 export async function adviceOnRest(
@@ -71,17 +68,11 @@ export const RESTORE =
 
 /** Why tenants keep what a rollout did: `"t1" (tenants.yaml doesn't name it any more)`. */
 export function keptText(kept: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
-  const shown = kept.slice(0, SHOWN).map(({ name, reason }) => `${quote(name)} (${reason})`);
-  return shown.join(", ") + moreThan(kept.length);
+  return formatFirst(kept, ({ name, reason }) => `${quote(name)} (${reason})`);
 }
 
 function namesText(tenants: readonly { readonly name: string }[]): string {
-  const shown = tenants.slice(0, SHOWN).map(({ name }) => quote(name));
-  return shown.join(", ") + moreThan(tenants.length);
-}
-
-function moreThan(count: number): string {
-  return count > SHOWN ? `, … and ${count - SHOWN} more` : "";
+  return formatFirst(tenants, ({ name }) => quote(name));
 }
 
 /** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */

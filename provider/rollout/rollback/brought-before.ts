@@ -1,4 +1,4 @@
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { compareRollouts } from "../journal/rollout-order";
 import type { TenantRecord } from "../journal/rollout-record";
@@ -30,10 +30,9 @@ export async function broughtBefore(
     for (const { name } of own) untouched.delete(name);
     const alike = own.filter((tenant) => changesOf(tenant).some((change) => brought.has(change)));
     if (alike.length === 0) continue;
-    const names = alike.slice(0, 5).map(({ name }) => quote(name));
-    const more = alike.length > 5 ? `, … and ${alike.length - 5} more` : "";
+    const names = formatFirst(alike, ({ name }) => quote(name));
     found.push({
-      why: `${names.join(", ")}${more} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
+      why: `${names} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To roll that back too:`,
       command: commands.rollback(one.id),
     });
   }

@@ -1,7 +1,7 @@
 import { join, posix } from "node:path";
 import type { Guard, Plan } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/json";
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
@@ -239,11 +239,10 @@ async function stillStanding(
   }
   const [first] = changed;
   if (first !== undefined) {
-    const names = changed.slice(0, 5).map(([name]) => quote(name));
-    const more = changed.length > 5 ? `, … and ${changed.length - 5} more` : "";
+    const names = formatFirst(changed, ([name]) => quote(name));
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
+      `The rollout ${first[1]} has changed ${names} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or roll that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (standing.length === 0 && takenBackBy.size > 0) {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../client";
-import { quote } from "../../settings/text";
+import { formatFirst, quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { RolloutRecord, WhoseRollouts } from "../journal/rollout-record";
 import {
@@ -128,9 +128,8 @@ function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>
   const own = named.filter((one) => one.project === whose.project && one.backend === whose.backend);
   const [found, another] = own.length > 0 ? own : named;
   if (found === undefined) {
-    const known = all.slice(0, 5).map((one) => quote(one.name));
-    const more = all.length > 5 ? `, … and ${all.length - 5} more` : "";
-    const others = all.length === 0 ? "nobody is" : `skipped are ${known.join(", ")}${more}`;
+    const known = formatFirst(all, (one) => quote(one.name));
+    const others = all.length === 0 ? "nobody is" : `skipped are ${known}`;
     throw new SelectionError(`${quote(name)} is not skipped; ${others}. Nothing was changed.`);
   }
   if (another !== undefined) {
