@@ -1,3 +1,4 @@
+import { formatFirst } from "../settings/text";
 import type { Rival } from "./journal/rollout-record";
 import type { RolloutCommands } from "./model/commands";
 import { RolloutError } from "./model/errors";
@@ -18,7 +19,7 @@ export async function describeRival(
 ): Promise<readonly [what: string, next: string]> {
   const { commands, journal } = context;
   const isHeld = await context.isHeld(id);
-  const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+  const shown = formatFirst(stacks, (stack) => stack);
   const is = isHeld
     ? "is under way."
     : state === "waiting"
@@ -34,7 +35,7 @@ export async function describeRival(
       ];
   return [
     `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()}`,
-    advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" "),
+    advice.map(({ why, command }) => (command === undefined ? why : `${why} \`${command}\`.`)).join(" "),
   ];
 }
 
