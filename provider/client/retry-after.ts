@@ -65,6 +65,11 @@ function dateOf(text: string): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
+/** The service's own clock, by the answer's `Date`, in milliseconds since 1970; undefined where it doesn't tell it. */
+export function serviceTimeMs(headers: Headers): number | undefined {
+  return firstDate(headers["date"]);
+}
+
 function firstDate(header: string | string[] | undefined): number | undefined {
   const [text = ""] = valuesOf(header);
   return dateOf(DATES.flatMap((pattern) => text.match(pattern) ?? [])[0] ?? "");

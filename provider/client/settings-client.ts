@@ -45,6 +45,15 @@ export class SettingsClient {
   }
 
   /**
+   * The service's clock at its first answer of success, in milliseconds since 1970; undefined where no answer told it.
+   *
+   * @internal
+   */
+  get servedAtMs(): number | undefined {
+    return this.#transport.servedAtMs;
+  }
+
+  /**
    * Takes one retry from the tenant's budget of retries. For what only the caller can make again: an addition whose
    * outcome is unknown, after a reading has shown that it was not done. False when none is left; then leave it.
    */

@@ -14,6 +14,7 @@ import type { Stopwatch } from "./paging";
 import { checkPositive } from "./parameters";
 import type { Permits } from "./permits";
 import { classify } from "./response-classification";
+import { serviceTimeMs } from "./retry-after";
 import { failureFrom, isWrite } from "./service-failure";
 import { realTime, type Time } from "./time";
 
@@ -96,6 +97,7 @@ export class Transport {
   readonly #signal: AbortSignal | undefined;
   readonly #isPermitted: boolean;
   #dispatcher: Promise<Dispatcher> | undefined;
+  #servedAtMs: number | undefined;
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
@@ -162,6 +164,11 @@ export class Transport {
     });
   }
 
+  /** The service's clock at its first answer of success, in milliseconds since 1970; undefined where no answer told it. */
+  get servedAtMs(): number | undefined {
+    return this.#servedAtMs;
+  }
+
   /** Text from outside with the key, should it be echoed, taken out. */
   withoutKey(text: string): string {
     return this.#key.removedFrom(text);
@@ -195,6 +202,7 @@ export class Transport {
       throw this.#connectionFailure(facts, error);
     });
     const { status, headers, text, brokenBy } = received;
+    if (isSuccess(status)) this.#servedAtMs ??= serviceTimeMs(headers);
     if (brokenBy === undefined) return { status, headers, text };
     // The status of a refusal tells what happened; its words are a courtesy that may break off.
     if (!isSuccess(status)) return { status, headers, text: "" };

@@ -5,6 +5,7 @@ import { LISTS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { keyOfVip } from "../settings/keyed-list";
 import { identityOf, type TenantIdentity } from "../settings/tenant-identity";
+import { withoutUndefined } from "../settings/without-undefined";
 import { rowThatCounts } from "../tenant";
 
 /** What a tenant holds, as it was read, by the keys of a keyed list. */
@@ -18,6 +19,8 @@ export interface Observed {
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
   /** VIPs whose row has no mailbox: real ones, which no file can name. */
   readonly namelessVips: readonly VipEmployeeRow[];
+  /** The service's clock when the reading began, in milliseconds since 1970, where it tells it. */
+  readonly servedAtMs?: number;
 }
 
 /**
@@ -48,12 +51,15 @@ export async function observe(
   const [vipRows, ...entryRows] = await Promise.all(readings).catch(async (error: unknown) => {
     throw await causeAmong(readings, error);
   });
-  return observedFrom(at, entryRows.flat(), vipRows);
+  return {
+    ...observedFrom(at, entryRows.flat(), vipRows),
+    ...withoutUndefined({ servedAtMs: client.servedAtMs }),
+  };
 }
 
 /** What identifies the tenant that was read. @param baseUrl of the service. */
-export function identityOfObserved(baseUrl: string, { rows, vips }: Observed): TenantIdentity {
-  return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email) });
+export function identityOfObserved(baseUrl: string, { rows, vips, servedAtMs }: Observed): TenantIdentity {
+  return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email), servedAtMs });
 }
 
 /** Why readings failed: what was not sent any more, as others had failed, failed of these. */

@@ -1,5 +1,13 @@
 import * as crypto from "node:crypto";
+import { areCounters } from "./entry-id";
 import { canonicalMailbox } from "./entry-value";
+import {
+  countForeignRows,
+  isCountCut,
+  type RowHistory,
+  RowHistoryReader,
+  shrinkHistory,
+} from "./row-history";
 
 /*
  * An API key doesn't identify its tenant, so two readings are compared by what the service itself gave out: the ids and creation
@@ -21,6 +29,8 @@ export interface TenantIdentity {
   readonly dates: number;
   /** Hashes of the mailboxes of VIPs; absent where VIPs were not read. */
   readonly people?: readonly string[];
+  /** The dated entries, and when they were read. Absent in what an earlier release read, and where the service tells no time. */
+  readonly history?: RowHistory;
 }
 
 /** The fields of an allow/deny entry that identify it. */
@@ -36,29 +46,32 @@ export interface IdentifyingEntry {
 const SAMPLE = 32;
 /** From so many creation dates on, it is no chance that two tenants have the same ones. */
 const ENOUGH_DATES = 3;
+/** So many, and so many bytes of a set, where a reading is kept small. */
+const FEW = 8;
+const FEW_BYTES = 128;
+/** The length of a hash. */
+const HASH = 12;
 /** The part of a sample that has to be the same where each single hash may be a coincidence. */
 const NEARLY_ALL = 0.8;
 
 /** Takes in rows as they are read, and keeps nothing of them but a sample of hashes. */
 export class IdentityReader {
-  readonly #unique = new Sample();
-  readonly #counted = new Sample();
-  readonly #numbers = new Sample();
+  /** Each with its id. */
+  readonly #rows = new Sample();
+  readonly #ids = new Sample();
   readonly #dates = new Set<string>();
+  readonly #history = new RowHistoryReader();
   readonly #people = new Sample();
   #entries = 0;
   #arePeopleRead = false;
 
-  entry({ id, entry_type, value, created_at, created_by }: IdentifyingEntry): void {
+  entry(row: IdentifyingEntry): void {
+    const { id, entry_type, value, created_at, created_by } = row;
     this.#entries += 1;
+    this.#history.add(row);
     if (created_at == null || created_at === "") return;
-    const hash = hashOf("entry", id, created_at, created_by ?? "", entry_type, value);
-    if (!isCounter(id)) {
-      this.#unique.add(hash);
-      return;
-    }
-    this.#counted.add(hash);
-    this.#numbers.add(hashOf("id", id));
+    this.#rows.add(`${hashOf("entry", id, created_at, created_by ?? "", entry_type, value)} ${id}`);
+    this.#ids.add(hashOf("id", id));
     if (this.#dates.size < ENOUGH_DATES) this.#dates.add(created_at);
   }
 
@@ -73,16 +86,24 @@ export class IdentityReader {
     this.#people.add(hashOf("vip", canonicalMailbox(mailbox)));
   }
 
-  /** @param baseUrl of the service. */
-  identity(baseUrl: string): TenantIdentity {
+  /**
+   * @param baseUrl of the service.
+   * @param servedAtMs the service's clock when the reading began, where it tells it.
+   */
+  identity(baseUrl: string, servedAtMs?: number): TenantIdentity {
+    const rows = this.#rows.hashes().map((row) => [row.slice(0, HASH), row.slice(HASH + 1)] as const);
+    const hashes = rows.map(([hash]) => hash);
+    const isCounted = rows.length > 0 && areCounters(rows.map(([, id]) => id));
+    const history = this.#history.history(servedAtMs);
     return {
       address: addressOf(baseUrl),
       entries: this.#entries,
-      unique: this.#unique.hashes(),
-      counted: this.#counted.hashes(),
-      numbers: this.#numbers.hashes(),
-      dates: this.#dates.size,
+      unique: isCounted ? [] : hashes,
+      counted: isCounted ? hashes : [],
+      numbers: isCounted ? this.#ids.hashes() : [],
+      dates: isCounted ? this.#dates.size : 0,
       ...(this.#arePeopleRead ? { people: this.#people.hashes() } : {}),
+      ...(history === undefined ? {} : { history }),
     };
   }
 }
@@ -93,13 +114,18 @@ export function identityOf(
   {
     rows,
     mailboxes,
-  }: { readonly rows: Iterable<IdentifyingEntry>; readonly mailboxes: Iterable<string | undefined> },
+    servedAtMs,
+  }: {
+    readonly rows: Iterable<IdentifyingEntry>;
+    readonly mailboxes: Iterable<string | undefined>;
+    readonly servedAtMs?: number | undefined;
+  },
 ): TenantIdentity {
   const reader = new IdentityReader();
   reader.readsPeople();
   for (const row of rows) reader.entry(row);
   for (const mailbox of mailboxes) reader.person(mailbox);
-  return reader.identity(baseUrl);
+  return reader.identity(baseUrl, servedAtMs);
 }
 
 /**
@@ -174,6 +200,38 @@ export function isReplacedBy(now: TenantIdentity, before: TenantIdentity, other:
   return countAllShared(now, before) === 0 && countAllShared(now, other) > 0;
 }
 
+/**
+ * Says why a reading is of another tenant than an earlier reading, in the middle of a sentence; undefined where nothing proves it. A tenant
+ * that was emptied, or whose entries were all replaced, has new entries only.
+ */
+export function provesOtherTenant(now: TenantIdentity, before: TenantIdentity): string | undefined {
+  if (now.history === undefined || before.history === undefined || now.address !== before.address)
+    return undefined;
+  if (countAllShared(now, before) > 0) return undefined;
+  const foreign = countForeignRows(now.history, before.history);
+  if (foreign === 0) return undefined;
+  const at = `${before.history.at.slice(0, 16).replace("T", " ")} UTC`;
+  const held = isNothing(before) ? `it was empty on ${at}` : `it holds nothing of what was read on ${at}`;
+  const some =
+    foreign === 1
+      ? "1 entry that was created before"
+      : `${foreign}${isCountCut(now.history) ? " or more" : ""} entries that were created before`;
+  return `${held}, and now holds ${some}`;
+}
+
+/** The identity in less than a thousand bytes, for a later reading to be compared with. */
+export function shrinkIdentity({ history, people, ...identity }: TenantIdentity): TenantIdentity {
+  const few = (hashes: readonly string[]): readonly string[] => hashes.slice(0, FEW);
+  return {
+    ...identity,
+    unique: few(identity.unique),
+    counted: few(identity.counted),
+    numbers: few(identity.numbers),
+    ...(people === undefined ? {} : { people: few(people) }),
+    ...(history === undefined ? {} : { history: shrinkHistory(history, FEW_BYTES) }),
+  };
+}
+
 function isSame<T>(readings: ReadonlyMap<T, TenantIdentity>, first: T, second: T): boolean {
   const [one, other] = [readings.get(first), readings.get(second)];
   if (one === undefined || other === undefined) return false;
@@ -188,11 +246,12 @@ function compare(one: TenantIdentity, other: TenantIdentity): "same" | "equal" |
   const people = sharedPeople(one, other);
   // A mailbox is of one tenant.
   if (people === "none") return "different";
-  const least = Math.min(one.unique.length, other.unique.length);
-  if (least > 0 && countShared(one.unique, other.unique) >= least / 2) return "same";
+  const [here, there] = comparable(one, other);
+  const least = Math.min(here.unique.length, there.unique.length);
+  if (least > 0 && countShared(here.unique, there.unique) >= least / 2) return "same";
   if (one.entries === 0 && other.entries === 0) return people === "some" ? "same" : "different";
-  const most = Math.max(one.counted.length, other.counted.length);
-  const shared = countShared(one.counted, other.counted);
+  const most = Math.max(here.counted.length, there.counted.length);
+  const shared = countShared(here.counted, there.counted);
   if (shared === 0 || shared < most * NEARLY_ALL || people === "unequal") return "different";
   return people === "some" || Math.min(one.dates, other.dates) >= ENOUGH_DATES ? "same" : "equal";
 }
@@ -215,29 +274,45 @@ function sharedPeople(
 ): "none" | "some" | "unequal" | undefined {
   if (one === undefined || other === undefined || one.length + other.length === 0) return undefined;
   if (one.length === 0 || other.length === 0) return "unequal";
-  return countShared(one, other) === 0 ? "none" : "some";
+  if (countShared(one, other) > 0) return "some";
+  // A sample says nothing of the hashes behind its last one.
+  const last = [one, other]
+    .flatMap((hashes) => (hashes.length === SAMPLE || hashes.length === FEW ? hashes.slice(-1) : []))
+    .sort()[0];
+  const isDecided = (hash: string): boolean => last === undefined || hash <= last;
+  return one.some(isDecided) && other.some(isDecided) ? "none" : "unequal";
+}
+
+/** The hashes of entries by which two readings can be compared. */
+type EntryHashes = Readonly<Record<"unique" | "counted", readonly string[]>>;
+
+/**
+ * The hashes of two readings, in samples of one size. An id is of one tenant where either reading says so: the ids beside it may have told
+ * less in the other one.
+ */
+function comparable(one: TenantIdentity, other: TenantIdentity): readonly [EntryHashes, EntryHashes] {
+  const isSmall = [one, other].some(
+    ({ entries, unique, counted }) =>
+      unique.length <= FEW && counted.length <= FEW && entries > unique.length + counted.length,
+  );
+  const hashesOf = (reading: TenantIdentity, than: TenantIdentity): EntryHashes => {
+    const isUnique = new Set(than.unique);
+    const moved = reading.counted.filter((hash) => isUnique.has(hash));
+    const unique = moved.length === 0 ? reading.unique : [...reading.unique, ...moved].sort();
+    const counted = reading.counted.filter((hash) => !isUnique.has(hash));
+    return isSmall ? { unique: unique.slice(0, FEW), counted: counted.slice(0, FEW) } : { unique, counted };
+  };
+  return [hashesOf(one, other), hashesOf(other, one)];
 }
 
 function countAllShared(one: TenantIdentity, other: TenantIdentity): number {
-  return (
-    countShared(one.unique, other.unique) +
-    countShared(one.counted, other.counted) +
-    countShared(one.people ?? [], other.people ?? [])
-  );
+  const allOf = ({ unique, counted, people = [] }: TenantIdentity) => [...unique, ...counted, ...people];
+  return countShared(allOf(one), allOf(other));
 }
 
 function countShared(one: readonly string[], other: readonly string[]): number {
   const known = new Set(one);
   return other.filter((hash) => known.has(hash)).length;
-}
-
-/**
- * Whether an id tells little by itself: a number, also behind a prefix or in the form of a UUID. One that was drawn at random has
- * many different characters.
- */
-function isCounter(id: string): boolean {
-  const bare = id.replace(/^(?:\p{L}+[-_:.])+/u, "");
-  return bare.length < 12 || new Set(bare.toLowerCase()).size < 8;
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -251,7 +326,7 @@ function addressOf(baseUrl: string): string {
 }
 
 function hashOf(...parts: readonly string[]): string {
-  return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, 12);
+  return crypto.hash("sha256", JSON.stringify(parts), "base64url").slice(0, HASH);
 }
 
 /** The smallest of all hashes that were added. */

@@ -82,7 +82,11 @@ export async function readMatching(
   const [rows, people] = await Promise.all([Promise.all(entries), vips]);
   const other = expected && otherTenantTold(mailboxes, expected);
   if (other !== undefined) throw new OtherTenantError(other);
-  return { entries: rows.flat(), vips: people, identity: identity.identity(client.baseUrl) };
+  return {
+    entries: rows.flat(),
+    vips: people,
+    identity: identity.identity(client.baseUrl, client.servedAtMs),
+  };
 }
 
 /** What is found of one tenant, in its files, at the service and in its stack. It does not throw: what can't be read is told. */

@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+import {
+  type IdentifyingEntry,
+  identityOf,
+  isStillTenant,
+  provesOtherTenant,
+  shrinkIdentity,
+  type TenantIdentity,
+} from "../../../provider/settings/tenant-identity";
+
+const AT = "https://mail.example";
+const READ = Date.parse("2026-11-20T12:00:00Z");
+const LONG_BEFORE = "2026-11-02T09:00:00Z";
+const AFTER = "2026-11-20T12:30:00Z";
+
+/** Entries whose ids no other tenant has. */
+function rowsOf(tenant: string, count: number, createdAt: string | null = LONG_BEFORE): IdentifyingEntry[] {
+  return Array.from({ length: count }, (_, at) => ({
+    id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(at).padStart(12, "0")}`,
+    entry_type: "domain",
+    value: `evil${at}.example`,
+    created_at: createdAt,
+  }));
+}
+
+function reading(
+  rows: readonly IdentifyingEntry[],
+  { mailboxes = [], servedAtMs = READ }: { mailboxes?: string[]; servedAtMs?: number | undefined } = {},
+): TenantIdentity {
+  return identityOf(AT, { rows, mailboxes, servedAtMs });
+}
+
+const OTHER = rowsOf("other", 5);
+
+describe("another tenant is proved by entries that an earlier reading lacks", () => {
+  it.each([1, 5, 31, 200, 2_000])("where %d entries were read before", (count) => {
+    const before = reading(rowsOf("own", count));
+    const rest = "and now holds 5 entries that were created before";
+    expect(provesOtherTenant(reading(OTHER), before)).toBe(
+      `it holds nothing of what was read on 2026-11-20 12:00 UTC, ${rest}`,
+    );
+  });
+
+  it("where no entry was read before", () => {
+    expect(provesOtherTenant(reading(rowsOf("other", 1)), reading([]))).toBe(
+      "it was empty on 2026-11-20 12:00 UTC, and now holds 1 entry that was created before",
+    );
+  });
+
+  it("where it holds far more, most of them newer", () => {
+    const now = reading([...rowsOf("other", 20), ...rowsOf("newer", 5_000, AFTER)]);
+    expect(provesOtherTenant(now, reading(rowsOf("own", 40)))).toContain("16 or more entries");
+  });
+
+  it("where the service tells no time, by the newest entry that was read", () => {
+    const before = identityOf(AT, { rows: rowsOf("own", 3, "2026-11-10T09:00:00Z"), mailboxes: [] });
+    expect(provesOtherTenant(reading(OTHER), before)).toContain("2026-11-10 09:00 UTC");
+    const older = identityOf(AT, { rows: rowsOf("own", 3, "2026-11-01T09:00:00Z"), mailboxes: [] });
+    expect(provesOtherTenant(reading(OTHER), older)).toBeUndefined();
+  });
+});
+
+describe("nothing proves another tenant", () => {
+  const own = rowsOf("own", 40);
+  const before = reading(own);
+
+  it.each<[about: string, now: IdentifyingEntry[], before?: IdentifyingEntry[]]>([
+    ["where it was emptied", []],
+    ["where it was emptied and filled again", rowsOf("rebuilt", 40, AFTER)],
+    ["where one entry is left among many new ones", [...rowsOf("rebuilt", 9_000, AFTER), ...own.slice(7, 8)]],
+    ["where the entries were created within the clocks' skew", rowsOf("new", 3, "2026-11-20T11:55:00Z")],
+    ["where entries have no date", rowsOf("other", 5, null)],
+    ["where entries have a date without a time zone", rowsOf("other", 5, "2026-11-02 09:00:00")],
+    ["where the entries that were read before had no date", OTHER, rowsOf("own", 5, null)],
+    ["where nearly all of a long list was removed", rowsOf("own", 2_000).slice(1_950), rowsOf("own", 2_000)],
+    [
+      "where nearly all of a long list was removed, and people renamed",
+      rowsOf("own", 2_000)
+        .slice(1_950)
+        .map((row) => ({ ...row, created_by: "renamed" })),
+      rowsOf("own", 2_000),
+    ],
+    [
+      "where the service writes dates otherwise",
+      own.map((row) => ({ ...row, created_at: "2026-11-02T10:00:00.000+01:00" })),
+    ],
+  ])("%s", (...[, now, earlier = own]) => {
+    expect(provesOtherTenant(reading(now), reading(earlier))).toBeUndefined();
+  });
+
+  it("where a VIP is the same", () => {
+    const mailboxes = ["ceo@own.example"];
+    expect(provesOtherTenant(reading(OTHER, { mailboxes }), reading(own, { mailboxes }))).toBeUndefined();
+  });
+
+  it("where the earlier reading is one of an earlier release", () => {
+    const { history: _history, ...earlier } = before;
+    expect(provesOtherTenant(reading(OTHER), earlier)).toBeUndefined();
+  });
+
+  it("where the address is another", () => {
+    expect(provesOtherTenant(reading(OTHER), { ...before, address: "elsewhere" })).toBeUndefined();
+  });
+});
+
+describe("an identity that was shrunk", () => {
+  it.each([3, 40, 3_000])(
+    "of %d entries tells its own tenant from others, in less than a thousand bytes",
+    (count) => {
+      const mailboxes = Array.from({ length: 50 }, (_, at) => `user${at}@own.example`);
+      const small = shrinkIdentity(reading(rowsOf("own", count), { mailboxes }));
+      expect(JSON.stringify(small).length).toBeLessThan(1_000);
+      expect(isStillTenant(reading(rowsOf("own", count), { mailboxes }), small)).toBe(true);
+      expect(isStillTenant(reading(OTHER), small)).toBe(false);
+    },
+  );
+
+  it.each([3, 40, 300])("of %d entries proves another tenant", (count) => {
+    expect(provesOtherTenant(reading(OTHER), shrinkIdentity(reading(rowsOf("own", count))))).toBeDefined();
+  });
+
+  it("of entries with counted ids tells its own tenant from others", () => {
+    const counted = (by: string): IdentifyingEntry[] =>
+      Array.from({ length: 40 }, (_, at) => ({
+        id: String(at + 1),
+        entry_type: "domain",
+        value: `${by}${at}.example`,
+        created_at: new Date(READ - at * 60_000).toISOString(),
+      }));
+    expect(isStillTenant(reading(counted("own")), shrinkIdentity(reading(counted("own"))))).toBe(true);
+    expect(isStillTenant(reading(counted("other")), shrinkIdentity(reading(counted("own"))))).toBe(false);
+  });
+});
