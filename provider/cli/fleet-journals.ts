@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
+import type { StackStates } from "../fleet/status/stack-states";
 import { counted } from "../render/words";
 import type { Database } from "../rollout/database/database";
 import type { Reached } from "../rollout/journal/reached";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { Target, Targets } from "../rollout/model/target";
-import type { ReadMemory } from "../rollout/targets/same-tenant";
-import { withCode } from "../settings/email-security-error";
+import { type ReadMemory, withMarkers } from "../rollout/targets/same-tenant";
+import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 
 /** A journal that is read with a fleet. */
@@ -72,9 +73,17 @@ async function backendOf(file: string, log: (line: string) => void): Promise<str
   }
 }
 
-/** What the rollouts of all these journals read of tenants. @param targets all those of the targets file. */
-export function memoryOf(journals: readonly OpenJournal[], targets: readonly Target[]): ReadMemory {
-  return async (of) => {
+/**
+ * What the rollouts of all these journals read of tenants, and what rollouts of other journals left in the states of stacks.
+ *
+ * @param targets all those of the targets file.
+ */
+export function memoryOf(
+  journals: readonly OpenJournal[],
+  targets: readonly Target[],
+  states: StackStates | undefined,
+): ReadMemory {
+  const memory: ReadMemory = async (of) => {
     const { mergeReached } = await import("../rollout/journal/merge-journals.js");
     const { reachedIn } = await import("../rollout/journal/reached.js");
     const { rememberedIn } = await import("../rollout/journal/remembered-identities.js");
@@ -83,4 +92,18 @@ export function memoryOf(journals: readonly OpenJournal[], targets: readonly Tar
     );
     return rememberedIn(mergeReached(await Promise.all(read)), targets, of);
   };
+  return withMarkers(memory, targets, (target) => states?.of(target)?.marker);
+}
+
+/** Reads the states of stacks from their files, where the state backend has such. */
+export async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
+  const { readStackState, stackNames } = await import("../rollout/stack/state-file.js");
+  try {
+    const place = { backend: stateBackend(process.env, projectFolder(file)).url, project };
+    return { of: (stack) => readStackState(stack, place), names: () => stackNames(place) };
+  } catch (error) {
+    if (error instanceof EmailSecurityError) return undefined;
+    throw error;
+  }
 }

@@ -10,6 +10,7 @@ import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../rollout/
 import { FailureTally } from "../rollout/targets/tolerance";
 import { eachAtOnce } from "../settings/at-once";
 import type { TenantIdentity } from "../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../settings/tenant-people";
 
 /** How the tenants of a fleet are read. */
 export interface ReadEachOptions<T> {
@@ -112,7 +113,8 @@ export async function readEach<T>(
   }
   if (identity === undefined) return;
   const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
-  const same = await findSameTargetsIn(identities, memory);
+  const isAccepted = (name: string): boolean => acceptsEmptyTenant(reach.environment, name);
+  const same = await findSameTargetsIn(identities, memory, isAccepted);
   // What a tenant's own key opens is told of it before who else opens the tenant.
   for (const which of ["wrong", "replaced"] as const) {
     for (const group of same) {

@@ -280,7 +280,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
         const work = lifecycle.create(lifecycle.complete(inputs), context);
         const { id, state } = await keepingTenant(work, {}, context);
-        session.sameTenant.wrote(list, declarationOf(state));
+        session.sameTenant.wrote(list, declarationOf(state), context.tenant);
         return { id, outputs: withTenant(state, {}, context) };
       }),
 
@@ -324,7 +324,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         if (session.sameTenant.accepts()) await context.confirmTenant(list);
         const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
         const state = await keepingTenant(work, olds, context);
-        session.sameTenant.wrote(list, declarationOf(state));
+        session.sameTenant.wrote(list, declarationOf(state), context.tenant);
         return withTenant(state, olds, context);
       }),
 

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { OwnDomains } from "../settings/own-domains";
@@ -26,6 +27,9 @@ export const PLANNED_FINGERPRINT = "EMAIL_SECURITY_TENANT_FINGERPRINT";
 
 /** The environment's variable that holds what identified the tenant when a rollout was planned, as JSON. */
 export const PLANNED_IDENTITY = "EMAIL_SECURITY_TENANT_IDENTITY";
+
+/** The environment's variable that names the file for what identifies the tenant after a write, as JSON. */
+export const IDENTITY_FILE = "EMAIL_SECURITY_TENANT_IDENTITY_FILE";
 
 /** What the guard asks of the process that it is in. */
 export interface SameTenantOptions {
@@ -125,10 +129,24 @@ export class SameTenant {
   }
 
   /** What is written anew is no sign any more that the tenant is the one of before. */
-  wrote(list: TenantList, declaration: Declaration): void {
+  wrote(list: TenantList, declaration: Declaration, tenant: Tenant): void {
     this.#hasWritten = true;
     const [first] = declaration.things();
     if (!this.#isThere && first !== undefined) this.#expected[list].set(first.key, NOTHING);
+    this.#keepIdentity(tenant);
+  }
+
+  /** A rollout keeps it in the stack's state. */
+  #keepIdentity(tenant: Tenant): void {
+    const file = this.#options.environment[IDENTITY_FILE];
+    const identity = file === undefined ? undefined : tenant.knownIdentity();
+    if (file === undefined || identity === undefined) return;
+    try {
+      writeFileSync(file, JSON.stringify(identity), { mode: 0o600 });
+    } catch (error) {
+      // What was written to the tenant is written: the rollout keeps what its planning read.
+      this.#options.say(`What identifies the tenant could not be kept: ${withCode(error)}`);
+    }
   }
 
   /** What the state is to keep of the tenant's people: a salted fingerprint of their domains. */

@@ -32,6 +32,7 @@ export const VARIABLES: readonly string[] = [
   "TENANTS",
   "TENANT_FINGERPRINT",
   "TENANT_IDENTITY",
+  "TENANT_IDENTITY_FILE",
   "TENANT_SOURCE",
   "TEST_FRONT",
   "TEST_SEED",

@@ -28,6 +28,13 @@ export class EntrySnapshots {
     this.#snapshots = { allow: entries("allow"), deny: entries("deny") };
   }
 
+  /** All entries by the last readings; undefined where a list was not read. Reads nothing. */
+  newest(): readonly AllowDenyEntryRow[] | undefined {
+    const lists = this.#both().map((snapshot) => snapshot.newest()?.all());
+    const read = lists.filter((rows) => rows !== undefined);
+    return read.length < lists.length ? undefined : read.flat();
+  }
+
   known(id: string): AllowDenyEntryRow | undefined {
     return this.#snapshots.allow.known(id) ?? this.#snapshots.deny.known(id);
   }

@@ -10,7 +10,7 @@ import {
 import { nameOfVipRow } from "../client/vip-employees";
 import { ENTRY_TYPES, LIST_LAG_MS, LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
-import { IdentityReader, type TenantIdentity } from "../settings/tenant-identity";
+import { IdentityReader, peopleAlone, type TenantIdentity } from "../settings/tenant-identity";
 import type { People } from "../settings/tenant-people";
 import { type ConfirmOptions, readSurely } from "./confirmation";
 import { EntrySnapshots } from "./entry-snapshots";
@@ -273,15 +273,26 @@ export class Tenant {
 
   /** What identifies the tenant, by the shared reading of a list and, of entries, by that of the VIPs if there was one. */
   async identity(list: "entries" | "vips"): Promise<TenantIdentity> {
+    if (list === "entries") return this.#identityOf(await this.allEntries());
+    await this.#vips.rows();
+    return peopleAlone(this.#identityOf([]));
+  }
+
+  /** The same by the last readings, with own writes; undefined where the entries were not read. Reads nothing. */
+  knownIdentity(): TenantIdentity | undefined {
+    const rows = this.#entries.newest();
+    return rows && this.#identityOf(rows);
+  }
+
+  #identityOf(rows: Iterable<AllowDenyEntryRow>): TenantIdentity {
     const reader = new IdentityReader();
-    if (list === "vips") await this.#vips.rows();
-    else for (const row of await this.allEntries()) reader.entry(row);
+    for (const row of rows) reader.entry(row);
     const vips = this.#vips.newest();
     if (vips !== undefined) {
       reader.readsPeople();
       for (const { email } of vips.all()) reader.person(email);
     }
-    return reader.identity(this.baseUrl);
+    return reader.identity(this.baseUrl, this.#client.servedAtMs);
   }
 
   /** Whether any of these values or mailboxes is there, be it on another list or of another scope; by the shared reading. */

@@ -30,6 +30,8 @@ export interface FleetOptions {
   readonly about?: (name: string, number: number) => string;
   /** More of a tenant in the sandbox, such as its employees. */
   readonly scenario?: (name: string) => Partial<ScenarioTenant>;
+  /** Tenants of the service that `tenants.yaml` doesn't name. */
+  readonly others?: readonly ScenarioTenant[];
   /** More of the command's environment, such as another state backend. */
   readonly environment?: NodeJS.ProcessEnv;
 }
@@ -80,7 +82,7 @@ export class Fleet implements AsyncDisposable {
   ) {
     this.folder = folder;
     this.sandbox = sandbox;
-    this.names = sandbox.tenants.map(({ name }) => name);
+    this.names = sandbox.tenants.slice(0, options.tenants).map(({ name }) => name);
     this.environment = environment;
     this.#pulumi = pulumi;
     this.#options = options;
@@ -91,12 +93,17 @@ export class Fleet implements AsyncDisposable {
     const sandbox = await startSandbox({
       scenario: {
         name: "fleet",
-        tenants: Array.from({ length: options.tenants }, (_, number) => tenantOf(`t${number}`, options)),
+        tenants: [
+          ...Array.from({ length: options.tenants }, (_, number) => tenantOf(`t${number}`, options)),
+          ...(options.others ?? []),
+        ],
       },
       ...options.sandbox,
     });
     const engine = await requireEngine();
-    const keys = sandbox.tenants.map(({ name, apiKeys }) => [keyVariable(name), apiKeys.ci] as const);
+    const keys = sandbox.tenants
+      .slice(0, options.tenants)
+      .map(({ name, apiKeys }) => [keyVariable(name), apiKeys.ci] as const);
     const fleet = new Fleet(
       folder,
       sandbox,
@@ -280,6 +287,11 @@ ${tenants}${waves}`,
       child.once("close", (code) => done({ code: code ?? -1, ...texts }));
     });
     return { process: child, ended };
+  }
+
+  /** A key of a tenant of the service. */
+  keyOf(name: string, label: "ci" | "console" = "ci"): string {
+    return this.sandbox.tenants.find((one) => one.name === name)?.apiKeys[label] ?? "";
   }
 
   /** What a tenant holds: `deny evil0.example`, sorted. */

@@ -192,7 +192,7 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const { selectTargets } = await import("../../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../../fleet/find-in-fleet.js");
   const { offline, maxConcurrent: concurrency, today } = options;
-  const { memoryOf, openJournals } = await import("../../cli/fleet-journals.js");
+  const { memoryOf, openJournals, stackStates } = await import("../../cli/fleet-journals.js");
   const { permitsForReading } = await import("../../rollout/rate-limit/permits-for-reading.js");
   const all = readTargets(options.targets ?? TARGETS_FILE);
   const { targets, services } = all;
@@ -207,7 +207,8 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
     const permits = await permitsForReading(place, services, log);
     try {
       const reach = { environment: process.env, permits: permits.of };
-      return await findInFleet(matcher, selected, { reach, memory: memoryOf(journals, targets), ...how });
+      const memory = memoryOf(journals, targets, await stackStates(all.file, all.project));
+      return await findInFleet(matcher, selected, { reach, memory, ...how });
     } finally {
       await permits.close();
     }

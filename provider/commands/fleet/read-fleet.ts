@@ -1,17 +1,15 @@
 import type { Command } from "commander";
-import { memoryOf, openJournals } from "../../cli/fleet-journals";
+import { memoryOf, openJournals, stackStates } from "../../cli/fleet-journals";
 import { DATABASE_DEFAULT, journalToRead } from "../../cli/journal-place";
 import { todayOption, wholeNumber, withinOption } from "../../cli/plan-options";
 import { type Selecting, selectionOf, targetsOption, withSelection } from "../../cli/tenant-options";
 import type { FleetNotices } from "../../fleet/notices/fleet-notices";
 import type { FleetWatch } from "../../fleet/status/read-fleet-status";
-import type { StackStates } from "../../fleet/status/stack-states";
 import type { FleetStatus } from "../../fleet/status/status-schema";
 import type { Database } from "../../rollout/database/database";
 import type { WhoseRollouts } from "../../rollout/journal/rollout-record";
 import type { Notify } from "../../rollout/model/notify";
 import type { Target, Targets } from "../../rollout/model/target";
-import { EmailSecurityError } from "../../settings/email-security-error";
 import { harmless } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 
@@ -106,14 +104,15 @@ async function readAll(
     const permits = await permitsForReading(known, services, log);
     try {
       const reach = { environment: process.env, permits: permits.of };
+      const states = await stackStates(file, project);
       const about = {
         file,
         project,
         reach,
         reached: journals.length === 0 ? undefined : mergeReached(journals.map(({ reached }) => reached)),
-        ...withoutUndefined({ states: await stackStates(file, project) }),
+        ...withoutUndefined({ states }),
         declaredStacks: new Set(targets.map(({ stack }) => stack)),
-        memory: memoryOf(journals, targets),
+        memory: memoryOf(journals, targets, states),
         concurrency,
         today,
         until,
@@ -139,17 +138,4 @@ async function tell(status: FleetStatus, notices: FleetNotices | undefined): Pro
   for (const note of notes) console.error(harmless(`note: ${note}`));
   if (problem !== undefined) console.error(harmless(`warning: ${problem}`));
   return problem === undefined;
-}
-
-/** Reads the states of stacks from their files, where the state backend has such. */
-async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
-  const { projectFolder, stateBackend } = await import("../../rollout/stack/state-backend.js");
-  const { readStackState, stackNames } = await import("../../rollout/stack/state-file.js");
-  try {
-    const place = { backend: stateBackend(process.env, projectFolder(file)).url, project };
-    return { of: (stack) => readStackState(stack, place), names: () => stackNames(place) };
-  } catch (error) {
-    if (error instanceof EmailSecurityError) return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,5 @@
 import type { KnownLists } from "../../plan/desired";
+import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 
 /** What the state of a stack tells of its last run. */
@@ -6,6 +7,8 @@ export interface StackState {
   readonly isThere: boolean;
   /** What that declared; absent where there is no stack. */
   readonly known?: KnownLists;
+  /** What the last rollout that changed it left there. */
+  readonly marker?: StackMarker;
 }
 
 /** What the state backend tells of the project's stacks, without asking anybody. */

@@ -1,12 +1,15 @@
 import "../../resources/compile-cache";
-import { ComponentResource } from "@pulumi/pulumi";
+import { existsSync, readFileSync } from "node:fs";
+import { all, ComponentResource, type Resource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
 import { TenantSettings } from "../../gitops/tenant-settings";
 import { withoutColour } from "../../plan/pulumi";
 import { keepCompiled } from "../../resources/compile-cache";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
+import { IDENTITY_FILE } from "../../resources/same-tenant";
+import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
-import { MARKER_OUTPUT } from "../model/stack-marker";
+import { MARKER_OUTPUT, type StackMarker } from "../model/stack-marker";
 import { hasDied } from "./engine-causes";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
@@ -92,9 +95,14 @@ async function upWith(request: UpRequest): Promise<UpResult> {
   try {
     process.chdir(folder);
     const programOf = (file: string) => async () => {
-      if (front === "dynamic") new TenantSettings(resource, { file, today });
-      else new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true);
-      return marker === undefined ? {} : { [MARKER_OUTPUT]: marker };
+      const lists =
+        front === "dynamic"
+          ? listsOf(new TenantSettings(resource, { file, today }))
+          : [new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true)];
+      if (marker === undefined) return {};
+      // Only once the lists are written it is known what identifies the tenant now.
+      const written = all(lists.map(({ urn }) => urn));
+      return { [MARKER_OUTPUT]: written.apply(() => withIdentity(marker, environment[IDENTITY_FILE])) };
     };
     const workspace = await LocalWorkspace.create({
       workDir: folder,
@@ -119,6 +127,17 @@ async function upWith(request: UpRequest): Promise<UpResult> {
   } finally {
     current = undefined;
   }
+}
+
+function listsOf({ entries, vips }: TenantSettings): readonly Resource[] {
+  return [entries, vips];
+}
+
+/** The marker with what the provider found after its writes; where it wrote nothing, with what the planning read. */
+function withIdentity(marker: StackMarker, file: string | undefined): StackMarker {
+  if (file === undefined || !existsSync(file)) return marker;
+  const identity = JSON.parse(readFileSync(file, "utf8")) as TenantIdentity;
+  return { ...marker, identity: shrinkIdentity({ ...marker.identity, ...identity }) };
 }
 
 /** Holds the program of this process to the plan that the environment names. */

@@ -2,13 +2,14 @@ import { lineText } from "../../files/finding";
 import { TENANT_SOURCE } from "../../resources/configuration";
 import { PLANNED_IDENTITY } from "../../resources/same-tenant";
 import { isNothing, type TenantIdentity } from "../../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import { rememberedIdentities } from "../journal/remembered-identities";
 import type { ClaimedTenant, TenantSummary } from "../journal/rollout-record";
 import type { Target } from "../model/target";
 import { nameOf } from "../targets/read-key";
-import { findSameTargets, SameTenantError } from "../targets/same-tenant";
+import { findSameTargets, findSameTargetsIn, SameTenantError } from "../targets/same-tenant";
 
 /*
  * A key may open another tenant when a rollout is resumed than when it was planned. The process that writes compares what it reads anyway
@@ -34,19 +35,24 @@ export function wasEmpty({ identity }: TenantSummary): boolean {
 }
 
 /**
- * Asserts that what was read isn't what rollouts read of another tenant.
+ * Asserts that what was read isn't what rollouts read of another tenant, nor a tenant that no rollout read.
  *
+ * @param environment may say that what rollouts remember of the tenant is wrong.
  * @throws {SameTenantError} (`ERR_OTHER_TENANT`)
  */
 export async function assertNoOtherTenant(
   { target, spec: { project, backend } }: ClaimedTenant,
   identity: TenantIdentity,
   { database }: Journal,
+  environment: NodeJS.ProcessEnv,
 ): Promise<void> {
   if (isNothing(identity)) return;
   const whose = { project, ...withoutUndefined({ backend }) };
-  const remembered = await rememberedIdentities(database, whose, [], "all");
-  const same = findSameTargets(new Map([[target, identity]]), remembered);
+  const same = await findSameTargetsIn(
+    new Map([[target, identity]]),
+    async () => await rememberedIdentities(database, whose, [], "all"),
+    (name) => acceptsEmptyTenant(environment, name),
+  );
   if (same.length > 0) throw new SameTenantError(same, "Nothing was written to it.");
 }
 

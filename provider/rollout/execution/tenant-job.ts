@@ -6,9 +6,9 @@ import { identityOfObserved } from "../../plan/observed";
 import { readyPulumi } from "../../plan/pulumi";
 import { parsePlan } from "../../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
-import { PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../../resources/same-tenant";
+import { IDENTITY_FILE, PLANNED_FINGERPRINT, PLANNED_IDENTITY } from "../../resources/same-tenant";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { shrinkIdentity, type TenantIdentity } from "../../settings/tenant-identity";
 import { excerpt, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { hasDied } from "../engine/engine-causes";
@@ -144,6 +144,7 @@ async function apply(
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
+        [IDENTITY_FILE]: join(scratch.path, "identity.json"),
         ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
       }),
     };
@@ -154,7 +155,7 @@ async function apply(
     const readNow = async (): Promise<TenantIdentity> =>
       identityOfObserved(target.baseUrl, (await readTenant(target, key, reach)).observed);
     // Another key of this tenant may have been used since the planning.
-    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal);
+    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal, environment);
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
     const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
@@ -166,13 +167,13 @@ async function apply(
     const code = result.ok ? undefined : codeIn(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
       const now = await readNow().catch(() => undefined);
-      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal);
+      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal, options.environment);
       const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
       if (code === "ERR_OTHER_TENANT" && planned !== undefined && now !== undefined) {
         await noted(
           options.journal,
           claimed,
-          "It doesn't hold what it held when it was planned. It is no tenant that rollouts know by another name: tried again.",
+          "It doesn't hold what it held when it was planned, and nothing shows that it is another tenant: retried.",
         );
         result = await upAs(environment);
       }
@@ -199,7 +200,11 @@ async function apply(
 function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | undefined {
   const { added, changed, removed } = summary.planned;
   const isChanged = spec.task === undefined && added + changed + removed > 0;
-  return isChanged ? { rollout: job.rollout, seq, at: new Date().toISOString() } : summary.marker;
+  const identity = summary.identity && shrinkIdentity(summary.identity);
+  const known = withoutUndefined({ identity });
+  if (isChanged) return { rollout: job.rollout, seq, at: new Date().toISOString(), ...known };
+  // What is remembered is wrong where a person says so.
+  return summary.marker && { ...summary.marker, ...(summary.acceptsEmptyTenant === true ? known : {}) };
 }
 
 /** What the planning saw of the tenant, as the provider reads it. */

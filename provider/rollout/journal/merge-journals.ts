@@ -25,6 +25,10 @@ export function mergeReached(journals: readonly Reached[]): Reached {
       if (owner === undefined) throw new Error(`No journal has brought a stack to the rollout ${rollout}.`);
       return await owner.files(rollout);
     },
+    earlier: async (stack) => {
+      const read = await Promise.all(journals.map(async ({ earlier }) => await earlier(stack)));
+      return read.flat().sort(({ order: [one, at] }, { order: [other, than] }) => one - other || at - than);
+    },
   };
 }
 

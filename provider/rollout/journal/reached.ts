@@ -5,6 +5,7 @@ import { parsed, time } from "../database/stored-values";
 import { SKIPS_VERSION, versionOf } from "../database/tables";
 import type { Target } from "../model/target";
 import { isOpenState, type RolloutState, type TenantState } from "../model/wave";
+import type { EarlierReading } from "../targets/same-tenant";
 import { JournalReader } from "./journal-reader";
 import { compareRollouts, type RolloutOrder, sequenceIn } from "./rollout-order";
 import type {
@@ -28,6 +29,11 @@ export interface Reached {
   readonly elsewhere: number;
   /** The settings files of a rollout as they were when it was planned. */
   readonly files: (rollout: string) => Promise<PackedFiles>;
+  /**
+   * What all rollouts read of the tenant of a stack, the first first. Where a person said that what was remembered is wrong, only that
+   * rollout and those after it.
+   */
+  readonly earlier: (stack: string) => Promise<readonly EarlierReading[]>;
 }
 
 /** Which rollouts have come to a stack, and which one has not. */
@@ -163,7 +169,42 @@ export async function reachedIn(
     rollouts: here.length,
     elsewhere,
     files: async (rollout) => await reader.files(rollout),
+    earlier: async (stack) => await earlierIn(database, stack, here),
   };
+}
+
+async function earlierIn(
+  database: Database,
+  stack: string,
+  rollouts: readonly RolloutRecord[],
+): Promise<readonly EarlierReading[]> {
+  const known = new Map(rollouts.map((record) => [record.id, record]));
+  const rows = await database.query(
+    `SELECT rollout, state, attempt, summary FROM rollout_tenants
+     WHERE stack = $1 AND summary IS NOT NULL`,
+    [stack],
+  );
+  const read = rows.flatMap((row) => {
+    const record = known.get(String(row["rollout"]));
+    // What was planned and never begun may have been read by a wrong key.
+    const isBegun =
+      Number(row["attempt"]) > 0 ||
+      row["state"] === "unchanged" ||
+      (record !== undefined && isOpenState(record.state));
+    const { identity, acceptsEmptyTenant } = parsed<TenantSummary>(row["summary"]);
+    if (record?.startedAtMs === undefined || !isBegun || identity === undefined) return [];
+    const order = [record.seq ?? 0, record.startedAtMs] as const;
+    return [{ record, reading: { order, identity }, isAccepted: acceptsEmptyTenant === true }];
+  });
+  const sorted = read.toSorted((one, other) => compareRollouts(one.record, other.record));
+  return sorted
+    .slice(
+      Math.max(
+        0,
+        sorted.findLastIndex(({ isAccepted }) => isAccepted),
+      ),
+    )
+    .map(({ reading }) => reading);
 }
 
 /** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */

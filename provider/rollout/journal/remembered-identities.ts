@@ -25,7 +25,7 @@ export async function rememberedIdentities(
 
 /** The same in what was read of a journal, or of several. */
 export function rememberedIn(
-  { stacks }: Pick<Reached, "stacks">,
+  { stacks, earlier }: Pick<Reached, "stacks" | "earlier">,
   targets: readonly Target[],
   of: "declared" | "all",
 ): RememberedTenants {
@@ -40,7 +40,17 @@ export function rememberedIn(
       const { name = read.name, place } = declared.get(stack) ?? {};
       const { rollout, identity, fingerprint } = read;
       return [
-        [stack, { stack, name, rollout, identity, ...withoutUndefined({ place, fingerprint }) }] as const,
+        [
+          stack,
+          {
+            stack,
+            name,
+            rollout,
+            identity,
+            earlier: async () => await earlier(stack),
+            ...withoutUndefined({ place, fingerprint }),
+          },
+        ] as const,
       ];
     }),
   );

@@ -1,9 +1,11 @@
 import { z } from "zod";
+import type { TenantIdentity } from "../../settings/tenant-identity";
+import { withoutUndefined } from "../../settings/without-undefined";
 
 /**
  * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
  * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, leaves the marker as it
- * was.
+ * was, unless a person says that the identity in it is wrong.
  */
 export interface StackMarker {
   /** The rollout's id. */
@@ -12,6 +14,8 @@ export interface StackMarker {
   readonly seq: number;
   /** When it changed the stack; ISO 8601, UTC. */
   readonly at: string;
+  /** What identified the tenant then, so that a run without the journal knows it by its key. Absent in what an earlier release left. */
+  readonly identity?: TenantIdentity;
 }
 
 /** The output's name. */
@@ -25,10 +29,24 @@ const state = z.object({
   }),
 });
 
+const hashes = z.array(z.string());
+
+const identity = z.object({
+  address: z.string(),
+  entries: z.int().min(0),
+  unique: hashes,
+  counted: hashes,
+  numbers: hashes,
+  dates: z.int().min(0),
+  people: hashes.exactOptional(),
+  history: z.object({ at: z.iso.datetime(), rows: z.string(), oldest: hashes }).exactOptional(),
+});
+
 const marker = z.object({
   rollout: z.string().regex(/^\d{8}-\d{4}-[0-9a-f]{6}$/),
   seq: z.int().min(1),
   at: z.iso.datetime(),
+  identity: z.unknown(),
 });
 
 /**
@@ -39,5 +57,8 @@ const marker = z.object({
 export function readStackMarker(exported: unknown): StackMarker | undefined {
   const { data } = state.safeParse(exported);
   const root = data?.deployment.resources.find(({ type }) => type === "pulumi:pulumi:Stack");
-  return marker.safeParse(root?.outputs?.[MARKER_OUTPUT]).data;
+  const { data: found } = marker.safeParse(root?.outputs?.[MARKER_OUTPUT]);
+  if (found === undefined) return undefined;
+  const { rollout, seq, at } = found;
+  return { rollout, seq, at, ...withoutUndefined({ identity: identity.safeParse(found.identity).data }) };
 }

@@ -6,12 +6,14 @@ import { eachAtOnce } from "../../settings/at-once";
 import { hashOf } from "../../settings/plan-digest";
 import { secretsIn } from "../../settings/secrets";
 import type { TenantIdentity } from "../../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "../journal/rollout-record";
 import type { AgainTakenBack } from "../locks/rollout-marks";
 import type { RolloutCommands } from "../model/commands";
 import { RolloutError } from "../model/errors";
+import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { AddressHealth, type Asking, isOfAddress } from "../probing/address-health";
 import { planEach } from "../probing/plan-each";
@@ -21,7 +23,7 @@ import { ChangeTally, type SharedChange } from "../report/change-tally";
 import { projectFolder, type StateBackend } from "../stack/state-backend";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
-import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../targets/same-tenant";
+import { findSameTargetsIn, type ReadMemory, SameTenantError, withMarkers } from "../targets/same-tenant";
 import { limitOf } from "../targets/service-limit";
 import { FailureTally } from "../targets/tolerance";
 import { askMail, type MailAsked, type MailOf } from "./ask-mail";
@@ -139,6 +141,7 @@ export async function planRollout(
   const changes = new ChangeTally();
   const digests = new Map<string, string>();
   const identities = new Map<Target, TenantIdentity>();
+  const markers = new Map<Target, StackMarker>();
   let unwritten: PlannedTenant[] = [];
   const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
     for (const { name, state, digest, error } of planned) {
@@ -204,6 +207,8 @@ export async function planRollout(
         if (plan !== undefined) changes.add(target.name, plan.changes);
         const identity = plan?.planned.summary?.identity;
         if (identity !== undefined) identities.set(target, identity);
+        const marker = plan?.planned.summary?.marker;
+        if (marker !== undefined) markers.set(target, marker);
         for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
         unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
         if (unwritten.length < BATCH) return;
@@ -228,7 +233,10 @@ export async function planRollout(
       isTold.add(target.name);
     });
     const { memory = async () => new Map() } = options;
-    const sameTenants = (await findSameTargetsIn(identities, memory)).filter(({ read, known }) =>
+    const isAccepted = (name: string): boolean => acceptsEmptyTenant(environment, name);
+    const remembered = withMarkers(memory, [...identities.keys()], (target) => markers.get(target));
+    const found = await findSameTargetsIn(identities, remembered, isAccepted);
+    const sameTenants = found.filter(({ read, known }) =>
       [...read, ...known].every(({ name }) => !isTold.has(name)),
     );
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);

@@ -22,14 +22,14 @@ import {
 } from "../../plan/stack-holds";
 import { exportStack, knownLists } from "../../plan/stack-state";
 import { isOfAnother, withheld } from "../../plan/withheld";
-import type { TenantIdentity } from "../../settings/tenant-identity";
+import { isStillTenant, type TenantIdentity } from "../../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { PlannedTenant, TenantSummary } from "../journal/rollout-record";
 import { RolloutError } from "../model/errors";
 import type { TenantChange } from "../model/rollout-report";
-import { readStackMarker } from "../model/stack-marker";
+import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Asking } from "../probing/address-health";
 import type { AtPlace } from "../probing/plan-each";
@@ -116,8 +116,20 @@ export async function planTarget(
   const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
   const plan =
     guard === undefined ? compared.plan : { ...compared.plan, guards: [...compared.plan.guards, guard] };
-  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
+  const runsEngine = context.alwaysRunEngine || isMarkerWrong(target, stack.marker, seen.identity, context);
+  const holds = !runsEngine && stackHolds(stack.state, desired, plan, stack.front);
   return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/** Whether a person says that what the stack's state remembers of the tenant is wrong: then it is to be replaced. */
+function isMarkerWrong(
+  { name }: Target,
+  marker: StackMarker | undefined,
+  identity: TenantIdentity,
+  { accepting }: PlanningContext,
+): boolean {
+  if (marker?.identity === undefined || !acceptsEmptyTenant(accepting, name)) return false;
+  return !isStillTenant(identity, marker.identity);
 }
 
 /** The stack that the tenant had under another name; undefined where none is found. */

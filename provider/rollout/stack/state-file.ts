@@ -6,6 +6,8 @@ import type { KnownLists } from "../../plan/desired";
 import { PulumiError } from "../../plan/pulumi";
 import { onlySettings } from "../../plan/stack-holds";
 import { knownLists } from "../../plan/stack-state";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { StackFiles } from "./torn-files";
 
@@ -56,11 +58,12 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
 export function readStackState(
   { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,
   place: Omit<StackFiles, "stack">,
-): { readonly isThere: boolean; readonly known?: KnownLists } | undefined {
+): { readonly isThere: boolean; readonly known?: KnownLists; readonly marker?: StackMarker } | undefined {
   const state = readStateFile({ ...place, stack });
   if (state === undefined) return isMissing({ ...place, stack }) ? { isThere: false } : undefined;
   try {
-    return { isThere: true, known: knownLists(state, stack, resource ?? onlySettings(state) ?? name) };
+    const known = knownLists(state, stack, resource ?? onlySettings(state) ?? name);
+    return { isThere: true, known, ...withoutUndefined({ marker: readStackMarker(state) }) };
   } catch (error) {
     if (error instanceof PulumiError) return undefined;
     throw error;

@@ -136,6 +136,12 @@ const WRONG_KEYS = [
     only: "*",
     wrong: ["globex"],
   },
+  {
+    about: "the key of a tenant that nobody knows",
+    keys: { globex: keyOf("stranger") },
+    only: "*",
+    wrong: ["globex"],
+  },
 ] as const;
 
 describe("tenants without VIPs", () => {

@@ -39,6 +39,7 @@ function journal(stacks: Readonly<Record<string, StackReach>>): Reached {
     skips: new Map(),
     rollouts: 1,
     elsewhere: 2,
+    earlier: async () => [],
     files: async (rollout) => ({ bundle: new Map([[rollout, Buffer.from("")]]), folder: "." }),
   };
 }

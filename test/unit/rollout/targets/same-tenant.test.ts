@@ -5,21 +5,26 @@ import {
   findSameTargetsIn,
   type RememberedTenants,
   SameTenantError,
+  withMarkers,
 } from "../../../../provider/rollout/targets/same-tenant";
-import { identityOf, type TenantIdentity } from "../../../../provider/settings/tenant-identity";
+import {
+  identityOf,
+  shrinkIdentity,
+  type TenantIdentity,
+} from "../../../../provider/settings/tenant-identity";
 import { targetOf } from "../../../support/journal-story";
 
 const AT = "https://mail.example";
 
-/** What a tenant holds: entries by their numbers, with ids that no other tenant has. */
+/** What a tenant holds: entries by their numbers, with ids that no other tenant has; from 10 on, created after all readings. */
 function holding(tenant: string, ...numbers: number[]): TenantIdentity {
   const rows = numbers.map((number) => ({
     id: `${tenant}-7f3c1b9e-52aa-4d0e-8b16-${String(number).padStart(12, "0")}`,
     entry_type: "domain",
     value: `evil${number}.example`,
-    created_at: "2026-11-02T09:00:00Z",
+    created_at: number < 10 ? "2026-11-02T09:00:00Z" : "2026-11-21T09:00:00Z",
   }));
-  return identityOf(AT, { rows, mailboxes: [] });
+  return identityOf(AT, { rows, mailboxes: [], servedAtMs: Date.parse("2026-11-20T12:00:00Z") });
 }
 
 const [A, B, FORMER] = [holding("a", 0, 1, 2, 3), holding("b", 0, 1, 2, 3), holding("former", 0, 1, 2, 3)];
@@ -95,4 +100,126 @@ it("has a code for a key of another tenant, and one for two keys of one", () => 
     new SameTenantError(findSameTargets(reading(readings), remembering({ a: A, b: B }))).code;
   expect(codeOf({ a: B })).toBe("ERR_OTHER_TENANT");
   expect(codeOf({ a: B, b: B })).toBe("ERR_SAME_TENANT");
+});
+
+describe("findSameTargetsIn with what earlier rollouts read", () => {
+  /** Each tenant with what rollouts read of it, the first first; the last of them is what is remembered. */
+  const history =
+    (tenants: Readonly<Record<string, readonly (readonly [sequence: number, TenantIdentity])[]>>) =>
+    async (): Promise<RememberedTenants> =>
+      new Map(
+        Object.entries(tenants).map(([stack, read]) => {
+          const earlier = read.map(([sequence, identity]) => ({ order: [sequence, 0] as const, identity }));
+          const identity = earlier.at(-1)?.identity ?? A;
+          return [stack, { stack, name: stack, rollout: "r", identity, earlier: async () => earlier }];
+        }),
+      );
+  /** Read long after its entries were created. */
+  const STRANGER = holding("stranger", 0, 1, 2, 3);
+
+  it("takes any tenant for its own that it was before", async () => {
+    const memory = history({
+      a: [
+        [1, A],
+        [2, B],
+      ],
+      b: [[1, B]],
+    });
+    expect(await findSameTargetsIn(reading({ a: A, b: B }), memory)).toEqual([]);
+    expect(await findSameTargetsIn(reading({ b: B }), memory)).toEqual([]);
+  });
+
+  it("gives a tenant that was read in two names to the first", async () => {
+    const swappedOnce = history({
+      a: [
+        [1, A],
+        [2, B],
+      ],
+      b: [
+        [1, B],
+        [2, A],
+      ],
+    });
+    expect(await findSameTargetsIn(reading({ a: A, b: B }), swappedOnce)).toEqual([]);
+    const mended = history({
+      a: [
+        [1, A],
+        [2, B],
+        [3, A],
+      ],
+      b: [
+        [1, B],
+        [2, A],
+        [3, B],
+      ],
+    });
+    const again = await findSameTargetsIn(reading({ a: B, b: A }), mended);
+    expect(again.map(({ read }) => namesOf(read))).toEqual([["b"], ["a"]]);
+  });
+
+  it("refuses a tenant that no rollout read, unless a person accepts it", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    const found = await findSameTargetsIn(reading({ a: STRANGER }), memory);
+    expect(found.map(({ read, unknown }) => [namesOf(read), unknown?.why])).toEqual([
+      [["a"], expect.stringMatching(/^it holds nothing of what was read on .* and now holds 4 entries/)],
+    ]);
+    const { code, message } = new SameTenantError(found);
+    expect(code).toBe("ERR_OTHER_TENANT");
+    expect(message).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a:");
+    expect(await findSameTargetsIn(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
+  });
+
+  it("accepts the tenant of another name only where a person accepts both", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    const accepting = async (...names: string[]) =>
+      await findSameTargetsIn(reading({ a: B }), memory, (name) => names.includes(name));
+    expect(await accepting("a")).toHaveLength(1);
+    expect(await accepting("a", "b")).toEqual([]);
+  });
+
+  it("never accepts two keys of one tenant in one run", async () => {
+    const memory = history({ a: [[1, A]], b: [[1, B]] });
+    expect(await findSameTargetsIn(reading({ a: B, b: B }), memory, () => true)).toHaveLength(1);
+  });
+});
+
+describe("withMarkers", () => {
+  const MARKER = { rollout: "20261120-1200-aaaaaa", seq: 1, at: "2026-11-20T12:00:00Z" };
+  const [a = targetOf("a", AT), b = a] = reading({ a: B, b: A }).keys();
+
+  it("remembers by the state what the journal doesn't know", async () => {
+    const memory = withMarkers(
+      async () => remembering({ a: A }),
+      [a, b],
+      ({ name }) => ({ ...MARKER, identity: name === "a" ? B : shrinkIdentity(B) }),
+    );
+    const remembered = await memory("declared");
+    expect([...remembered.values()].map(({ stack, rollout }) => [stack, rollout])).toEqual([
+      ["a", "r"],
+      ["b", MARKER.rollout],
+    ]);
+    const found = await findSameTargetsIn(
+      new Map([
+        [a, B],
+        [b, A],
+      ]),
+      memory,
+    );
+    expect(found.map(({ read, known }) => [namesOf(read), namesOf(known)])).toEqual([
+      [["b"], ["a"]],
+      [["a"], ["b"]],
+    ]);
+  });
+
+  it("remembers nothing where a marker of an earlier release has no identity", async () => {
+    expect(
+      (
+        await withMarkers(
+          async () => new Map(),
+          [a],
+          () => MARKER,
+        )("all")
+      ).size,
+    ).toBe(0);
+  });
 });

@@ -1,0 +1,218 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EndedCommand, Fleet, type FleetOptions } from "../support/fleet";
+import { clickedEntry, tenantWith } from "../support/scenario-tenant";
+
+/*
+ * Keys of tenants that no rollout read, where the tenants share a baseline and have no VIPs; keys that are wrong where the journal isn't at
+ * hand; and journals that remember what a wrong key opened.
+ */
+
+const GATED = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest, maxConcurrent: 2 }\n";
+const HELD = ["evil0.example", "evil1.example"].map((value) => clickedEntry("deny", value));
+const STRANGER = tenantWith("stranger", [...HELD, clickedEntry("allow", "theirs.example")]);
+
+/** Three tenants that declare the baseline alone, and one of the service that no file names. */
+async function startFleet(options: Partial<FleetOptions> = {}): Promise<Fleet> {
+  const fleet = await Fleet.start({ tenants: 3, entries: 2, others: [STRANGER], ...options });
+  for (const name of fleet.names)
+    await fleet.write(`settings/${name}.yaml`, "version: 1\ninclude: [baseline.yaml]\n");
+  return fleet;
+}
+
+async function run(
+  fleet: Fleet,
+  keys: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<EndedCommand> {
+  fleet.take();
+  return await fleet.begin(keys, ...args).ended;
+}
+
+const unfold = (text: string): string => text.replaceAll(/\n {2}(?=\S)/g, " ");
+
+const writesOf = (fleet: Fleet): string[] =>
+  fleet
+    .take()
+    .flatMap(({ method, path, tenant }) => (method === "GET" ? [] : [`${tenant} ${method} ${path}`]));
+
+/** The standing of each tenant in `fleet status`. */
+async function standings(
+  fleet: Fleet,
+  keys: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  const { stdout, output } = await run(fleet, keys, "fleet", "status", "--format", "json");
+  expect(stdout, output).toMatch(/^\{/);
+  const { tenants } = JSON.parse(stdout) as { tenants: { standing: string }[] };
+  return tenants.map(({ standing }) => standing);
+}
+
+const IN_STEP = ["in-step", "in-step", "in-step"];
+
+describe("a key of a tenant that no rollout read", () => {
+  let fleet: Fleet;
+  let wrong: { readonly T1_KEY: string };
+
+  beforeAll(async () => {
+    fleet = await startFleet({ waves: GATED });
+    wrong = { T1_KEY: fleet.keyOf("stranger") };
+  });
+  afterAll(async () => await fleet?.[Symbol.asyncDispose]());
+
+  it("writes nothing to it where the tenant was empty when the rollout was planned", async () => {
+    const planned = await fleet.rollout("--yes");
+    expect(planned.code, planned.output).toBe(2);
+    const resumed = await run(fleet, wrong, "rollout", "resume");
+    expect(resumed.code, resumed.output).toBe(1);
+    const { error } = resumed.report().tenants.find(({ name }) => name === "t1") ?? {};
+    expect(error?.code, resumed.output).toBe("ERR_OTHER_TENANT");
+    expect(error?.message).toMatch(
+      /it was empty on 20\d\d-.* UTC, and now holds 3 entries that were created before/,
+    );
+    expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
+    expect(await fleet.rollout("resume")).toMatchObject({ code: 0 });
+    expect(await standings(fleet)).toEqual(IN_STEP);
+  });
+
+  it("is told by status, and refused by a plan", async () => {
+    expect(await standings(fleet, wrong)).toEqual(["in-step", "key-wrong", "in-step"]);
+    await fleet.baseline(["evil0.example", "evil1.example", "planned.example"]);
+    const planned = await run(fleet, wrong, "rollout", "--yes");
+    expect(planned.code, planned.output).toBe(1);
+    expect(unfold(planned.output)).toMatch(
+      /"t1" \(tenants\.yaml:\d+; key from the environment variable T1_KEY\) opens a tenant that isn't the one of the rollout \S+: it holds nothing of what was read on .* UTC, and now holds 3 entries that were created before/,
+    );
+    expect(planned.output).toContain("[ERR_OTHER_TENANT]");
+    expect(writesOf(fleet)).toEqual([]);
+  });
+
+  it("writes nothing to it in resume and rollback", async () => {
+    const planned = await fleet.rollout("--yes");
+    expect(planned.code, planned.output).toBe(2);
+    const resumed = await run(fleet, wrong, "rollout", "resume");
+    expect(resumed.code, resumed.output).toBe(1);
+    expect(writesOf(fleet).filter((write) => write.startsWith("stranger"))).toEqual([]);
+    const own = await fleet.rollout("resume");
+    expect(own.code, own.output).toBe(0);
+    const rolledBack = await run(fleet, wrong, "rollout", "rollback", "--yes");
+    expect(rolledBack.code, rolledBack.output).toBe(1);
+    expect(rolledBack.output).toContain("[ERR_OTHER_TENANT]");
+    expect(writesOf(fleet)).toEqual([]);
+    expect(fleet.holds("stranger")).toHaveLength(3);
+  });
+
+  it("is taken for the tenant's own where a person says what the message prints", async () => {
+    const refused = await run(fleet, wrong, "rollout", "--yes");
+    const [, variable = "", value = ""] =
+      /(EMAIL_SECURITY_ACCEPT_EMPTY_TENANT)=([\w,]+)/.exec(refused.output) ?? [];
+    expect(value, refused.output).toBe("t1");
+    const accepted = await run(fleet, { ...wrong, [variable]: value }, "rollout", "--yes", "--only", "t1");
+    expect(accepted.code, accepted.output).not.toBe(1);
+    await run(fleet, wrong, "rollout", "resume");
+    expect((await standings(fleet, wrong))[1]).toBe("drifted");
+  });
+});
+
+it("right keys are accepted after all entries were replaced in the console", async () => {
+  await using fleet = await startFleet();
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  for (const { id } of fleet.sandbox.allowDenyEntries("t1"))
+    await fleet.console("t1", "DELETE", `/allow_deny_entries/${id}`);
+  for (const value of ["evil0.example", "other.example"])
+    await fleet.console("t1", "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
+  expect(await standings(fleet)).toEqual(["in-step", "drifted", "in-step"]);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny evil1.example", "deny other.example"]);
+});
+
+describe("without the journal", () => {
+  let fleet: Fleet;
+  let swapped: Readonly<Record<string, string>>;
+  const forget = async (): Promise<void> =>
+    await rm(join(fleet.folder, ".email-security"), { recursive: true, force: true });
+
+  beforeAll(async () => {
+    fleet = await startFleet();
+    swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
+    await fleet.targets({ about: (name) => (name === "t2" ? "{ front: native }" : "{}") });
+    const done = await fleet.rollout("--yes");
+    expect(done.code, done.output).toBe(0);
+  });
+  afterAll(async () => await fleet?.[Symbol.asyncDispose]());
+
+  it("status tells keys that were swapped, and takes right ones for right", async () => {
+    await forget();
+    expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
+    expect(await standings(fleet, { T1_KEY: fleet.keyOf("stranger") })).toEqual([
+      "in-step",
+      "key-wrong",
+      "in-step",
+    ]);
+    expect(await standings(fleet)).toEqual(IN_STEP);
+    const found = await run(fleet, swapped, "find", "evil0.example", "--all");
+    expect(found.code, found.output).toBe(1);
+  });
+
+  it("a rollout writes nothing with keys that were swapped", async () => {
+    await forget();
+    await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
+    const wrong = await run(fleet, swapped, "rollout", "--yes");
+    expect(wrong.code, wrong.output).toBe(1);
+    expect(wrong.output).toContain("[ERR_OTHER_TENANT]");
+    expect(writesOf(fleet)).toEqual([]);
+    await forget();
+    const right = await fleet.rollout("--yes");
+    expect(right.code, right.output).toBe(0);
+    for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny more.example");
+  });
+
+  it("what a person accepted is kept in the stack's state, also where there was nothing to do", async () => {
+    const moved = { T1_KEY: fleet.keyOf("stranger") };
+    await forget();
+    for (const value of ["more.example"])
+      await fleet.console("stranger", "POST", "/allow_deny_entries", {
+        list: "deny",
+        entry_type: "domain",
+        value,
+      });
+    const refused = await run(fleet, moved, "rollout", "--yes");
+    expect(refused.code, refused.output).toBe(1);
+    const accepting = { ...moved, EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "t1" };
+    const accepted = await run(fleet, accepting, "rollout", "--yes");
+    expect(accepted.code, accepted.output).toBe(0);
+    expect(writesOf(fleet)).toEqual([]);
+    await forget();
+    expect((await standings(fleet, moved))[1]).toBe("drifted");
+  });
+});
+
+it("keys that were swapped in the first rollout are put right as the message says", async () => {
+  await using fleet = await startFleet();
+  const swapped = { T1_KEY: fleet.keyOf("t2"), T2_KEY: fleet.keyOf("t1") };
+  const first = await run(fleet, swapped, "rollout", "--yes");
+  expect(first.code, first.output).toBe(0);
+  expect(await standings(fleet)).toEqual(["in-step", "key-wrong", "key-wrong"]);
+  const refused = await fleet.rollout("--yes");
+  expect(refused.code, refused.output).toBe(1);
+  const [, value = ""] = /EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=([\w,]+)/.exec(refused.output) ?? [];
+  expect(value.split(",").sort(), refused.output).toEqual(["t1", "t2"]);
+  const accepted = await run(fleet, { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: value }, "rollout", "--yes");
+  expect(accepted.code, accepted.output).toBe(0);
+  expect(await standings(fleet)).toEqual(IN_STEP);
+  expect(await standings(fleet, swapped)).toEqual(["in-step", "key-wrong", "key-wrong"]);
+});
+
+it("a journal that remembers a wrong tenant still knows the right one", async () => {
+  const blank = tenantWith("blank", []);
+  await using fleet = await startFleet({ others: [blank], scenario: () => ({ entries: HELD }) });
+  await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  // Nothing tells an empty tenant from one that was emptied.
+  const mistaken = await run(fleet, { T1_KEY: fleet.keyOf("blank") }, "rollout", "--yes");
+  expect(mistaken.code, mistaken.output).toBe(0);
+  expect(await standings(fleet)).toEqual(IN_STEP);
+  const right = await fleet.rollout("--yes");
+  expect(right.code, right.output).toBe(0);
+  expect(await standings(fleet)).toEqual(IN_STEP);
+});
