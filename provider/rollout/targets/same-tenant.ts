@@ -95,9 +95,8 @@ function otherText(groups: readonly SameTargets[], outcome: string): string {
     groups.length === 1
       ? "A key opens another tenant than its own"
       : "Keys open other tenants than their own";
-  const renamed = groups.some(({ known }) => known.length > 0) ? `${RENAMED}. ` : "";
-  const accepting = acceptingText(groups).replace(/\.$/, "");
-  return `${what}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${renamed}${accepting}`;
+  const last = groups.some(({ known }) => known.length > 0) ? RENAMED : "This run found";
+  return `${what}, by the ids and creation dates of entries, or by people. ${outcome} Check whose key it is, and put the tenant's own key in its place. ${acceptingText(groups)} ${last}`;
 }
 
 function sameText(outcome: string): string {

@@ -165,7 +165,7 @@ describe("findSameTargetsIn with what earlier rollouts read", () => {
     ]);
     const { code, message } = new SameTenantError(found);
     expect(code).toBe("ERR_OTHER_TENANT");
-    expect(message).toContain("EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a:");
+    expect(message).toContain('EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=a. This run found: "a" (');
     expect(await findSameTargetsIn(reading({ a: STRANGER }), memory, (name) => name === "a")).toEqual([]);
   });
 
