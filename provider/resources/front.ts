@@ -236,7 +236,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       const inputs = lifecycle.complete(news);
       const changes = lifecycle.diff(state, inputs);
       // A refresh asks too, how what is there differs from what the last run declared: before any check, and nothing goes by that.
-      if (isChecked && changes.length > 0) {
+      if (isChecked) {
         for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
       }
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.

@@ -11,6 +11,8 @@ import type { Turns } from "./turns";
 /** The snapshots of the allow list and the deny list. */
 export class EntrySnapshots {
   readonly #snapshots: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
+  /** The ids that were removed. */
+  readonly #dropped = new Set<string>();
 
   constructor(
     client: SettingsClient,
@@ -46,14 +48,14 @@ export class EntrySnapshots {
   /** The same, by {@link readSurely}. */
   async findSurely(
     query: EntryQuery,
-    { isExpected = true }: ConfirmOptions,
+    options: ConfirmOptions<AllowDenyEntryRow>,
   ): Promise<AllowDenyEntryRow | undefined> {
     const wanted = withKey(query);
-    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean => {
+    const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined => {
       const row = entryIn(lists, wanted);
-      return row !== undefined && (query.id === undefined || row.id === query.id);
+      return query.id === undefined || row?.id === query.id ? row : undefined;
     };
-    return entryIn(await readSurely(this.#both(), isShown, isExpected), wanted);
+    return entryIn(await readSurely(this.#both(), find, options), wanted);
   }
 
   async ofValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
@@ -66,9 +68,9 @@ export class EntrySnapshots {
     isNamed: (row: AllowDenyEntryRow) => boolean,
   ): Promise<readonly AllowDenyEntryRow[]> {
     const wanted = withKey(query);
-    const isShown = (lists: readonly Rows<AllowDenyEntryRow>[]): boolean =>
-      ofValue(wanted, lists).some(isNamed);
-    return ofValue(wanted, await readSurely(this.#both(), isShown));
+    const find = (lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow | undefined =>
+      ofValue(wanted, lists).find(isNamed);
+    return ofValue(wanted, await readSurely(this.#both(), find));
   }
 
   /** The entry of an id, or else all entries of a value; where the shared reading has none, by a second one. */
@@ -102,6 +104,7 @@ export class EntrySnapshots {
   }
 
   put(row: AllowDenyEntryRow): AllowDenyEntryRow {
+    this.#dropped.delete(row.id);
     for (const list of LISTS) {
       if (row.list === list) this.#snapshots[list].put(row);
       else this.#snapshots[list].drop(row.id);
@@ -109,9 +112,19 @@ export class EntrySnapshots {
     return row;
   }
 
-  /** Notes that there is no such entry any more: the service says so. */
+  /** Notes that there is no such entry any more: it was removed. */
   drop(id: string): void {
+    this.#dropped.add(id);
     for (const list of LISTS) this.#snapshots[list].drop(id);
+  }
+
+  isDropped(id: string): boolean {
+    return this.#dropped.has(id);
+  }
+
+  /** Notes that the service doesn't know such an entry. Whether it is gone, the later readings show. */
+  forget(id: string): void {
+    for (const list of LISTS) this.#snapshots[list].forget(id);
   }
 
   #both(): readonly Snapshot<AllowDenyEntryRow>[] {

@@ -42,7 +42,7 @@ export interface CreatedEntry {
   readonly isNew: boolean;
 }
 
-/** What came of a deletion: `gone` where there was no such entry, `refused` where the service answers that it did not delete it. */
+/** What came of a deletion: `gone` where the service knows no such entry, `refused` where it answers that it did not delete it. */
 export type Deletion = "deleted" | "gone" | "refused" | "changed";
 
 /**
@@ -112,10 +112,13 @@ export class Tenant {
 
   /**
    * The same, and surely: one reading may miss an entry that another writer's change shifted out of its sight, or that the list does not
-   * show yet. So the lists are read again until they show it, under its id where that is known. Undefined means gone. All who miss an
-   * entry share these readings.
+   * show yet, or not yet as it was written last. So the lists are read again until they show it, under its id where that is known.
+   * Undefined means gone. All who miss an entry share these readings.
    */
-  findEntrySurely(query: EntryQuery, options: ConfirmOptions = {}): Promise<AllowDenyEntryRow | undefined> {
+  findEntrySurely(
+    query: EntryQuery,
+    options: ConfirmOptions<AllowDenyEntryRow> = {},
+  ): Promise<AllowDenyEntryRow | undefined> {
     return this.#entries.findSurely(query, options);
   }
 
@@ -133,6 +136,11 @@ export class Tenant {
   /** The entry of an id by the last readings, whatever it is about. Reads nothing. */
   knownEntry(id: string): AllowDenyEntryRow | undefined {
     return this.#entries.known(id);
+  }
+
+  /** Whether this process has removed the entry of an id. */
+  hasDeleted(id: string): boolean {
+    return this.#entries.isDropped(id);
   }
 
   /** {@link readUntil}, by the tenant's clock. */
@@ -196,7 +204,7 @@ export class Tenant {
         return isSame ? this.#entries.put(row) : row;
       });
     } catch (error) {
-      if (error instanceof NotFoundError) this.#entries.drop(id);
+      if (error instanceof NotFoundError) this.#entries.forget(id);
       throw error;
     }
   }
@@ -226,8 +234,9 @@ export class Tenant {
         return deleted ? "deleted" : "refused";
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
-        this.#entries.drop(id);
-        // An earlier try may have removed it without saying so.
+        // An earlier attempt may have removed it without saying so.
+        if (error.outcomeUnknown) this.#entries.drop(id);
+        else this.#entries.forget(id);
         return error.outcomeUnknown ? "deleted" : "gone";
       }
     });
@@ -250,12 +259,11 @@ export class Tenant {
   /** The same, and surely, as {@link findEntrySurely}: undefined means that the mailbox is no VIP. */
   async findVipSurely(
     email: string,
-    { isExpected = true }: ConfirmOptions = {},
+    options: ConfirmOptions<VipEmployeeRow> = {},
   ): Promise<VipEmployeeRow | undefined> {
-    const isShown = ([rows]: readonly Rows<VipEmployeeRow>[]): boolean =>
-      rows !== undefined && vipIn(rows, email) !== undefined;
-    const [rows] = await readSurely([this.#vips], isShown, isExpected);
-    return rows === undefined ? undefined : vipIn(rows, email);
+    const find = ([rows]: readonly Rows<VipEmployeeRow>[]): VipEmployeeRow | undefined =>
+      rows === undefined ? undefined : vipIn(rows, email);
+    return find(await readSurely([this.#vips], find, options));
   }
 
   /**

@@ -9,6 +9,7 @@ const MAX_MS = 2 ** 31 - 1;
 const UNBOUNDED: ReadonlySet<string | symbol> = new Set<keyof Tenant>([
   "knownEntry",
   "knownPeople",
+  "hasDeleted",
   "inTurn",
 ]);
 

@@ -35,6 +35,8 @@ export interface LiteralServiceOptions {
   readonly permitsDuplicates?: boolean;
   /** How many reads of a list a row that was just created is missing from. Default: 0. */
   readonly readsBehind?: number;
+  /** How many reads of each list show the rows from before a change or a deletion. Default: 0. */
+  readonly changesBehind?: number;
 }
 
 /** The body of a write of VIPs. */
@@ -55,9 +57,13 @@ export class LiteralService implements AsyncDisposable {
   readonly writes: string[] = [];
   /** Called as a DELETE of an entry comes in, before it is looked up. */
   beforeDelete: (id: string) => void = () => {};
+  /** Whether a change or deletion of an entry is answered by 404, and not done. */
+  answers404 = false;
   readonly #options: LiteralServiceOptions;
   readonly #server: ReturnType<typeof createServer>;
   readonly #hidden = new Map<string, number>();
+  /** The rows that the next reads of each list show. */
+  #stale: { readonly rows: readonly LiteralEntry[]; readonly left: Record<string, number> } | undefined;
   #count = 0;
 
   private constructor(server: ReturnType<typeof createServer>, options: LiteralServiceOptions) {
@@ -83,6 +89,22 @@ export class LiteralService implements AsyncDisposable {
   /** Has so many more reads of a list miss each row that is there. */
   hide(reads: number): void {
     for (const { id } of this.entries) this.#hidden.set(id, reads);
+  }
+
+  /** The lists show all that was written. */
+  catchUp(): void {
+    this.#stale = undefined;
+  }
+
+  /** A row that somebody made in the console. */
+  add(entry: Partial<LiteralEntry>): LiteralEntry {
+    return this.#insert(entry);
+  }
+
+  #fallBehind(): void {
+    const reads = this.#options.changesBehind ?? 0;
+    const rows = this.entries.map((entry) => ({ ...entry }));
+    this.#stale = { rows, left: { allow: reads, deny: reads } };
   }
 
   #insert(entry: Partial<LiteralEntry>): LiteralEntry {
@@ -153,7 +175,8 @@ export class LiteralService implements AsyncDisposable {
     const row = this.entries.find((one) => one.id === id);
     if (method === "GET") return results(this.#page(url));
     if (method === "POST") return this.#create(body, results);
-    if (row === undefined) return [404, { error: "no such entry" }];
+    if (row === undefined || this.answers404) return [404, { error: "no such entry" }];
+    this.#fallBehind();
     if (method === "PATCH") {
       this.writes.push(`PATCH ${id} ${JSON.stringify(body)}`);
       Object.assign(row, body);
@@ -179,8 +202,11 @@ export class LiteralService implements AsyncDisposable {
 
   #page({ pathname, searchParams }: URL): unknown {
     const [page, size] = [Number(searchParams.get("page") ?? 1), Number(searchParams.get("page_size") ?? 50)];
-    const list = searchParams.get("list");
-    const entries = this.entries.filter((one) => one.list === list);
+    const list = searchParams.get("list") ?? "";
+    const staleReads = this.#stale?.left[list] ?? 0;
+    if (this.#stale !== undefined) this.#stale.left[list] = staleReads - 1;
+    const rows = staleReads > 0 ? (this.#stale?.rows ?? []) : this.entries;
+    const entries = rows.filter((one) => one.list === list);
     const listed = entries.filter(({ id }) => {
       const left = this.#hidden.get(id) ?? 0;
       if (left > 0) this.#hidden.set(id, left - 1);

@@ -23,7 +23,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { isAbout, keyOfValue } from "../../tenant";
 import { declarableEntry } from "./declarable";
 import { patch, takeOver } from "./entry-changes";
-import { assertNoConflict, conflictingAllow } from "./entry-conflicts";
+import { assertNoConflict, conflictingRow, describeConflict } from "./entry-conflicts";
 import { nameOfEntry } from "./entry-name";
 import { clearOtherList, removeRow, removeRows, sayLeftRows } from "./entry-removal";
 import {
@@ -33,6 +33,7 @@ import {
   duplicatesOf,
   heldAs,
   holdKeyOf,
+  isAsInState,
   isOfScope,
   keyOf,
   resourceId,
@@ -52,13 +53,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   declare: (inputs) => declarationOf(declaredEntry(inputs, "value")),
 
-  warn: () => [],
+  warn: (state) => (state.conflict === undefined ? [] : [describeConflict(state, state.conflict)]),
 
   diff(state, inputs) {
     return [
       ...fieldChanges(ENTRY_FIELDS, state, inputs),
-      // Nobody declares a conflict: while there is one, each run looks whether it is still there.
-      changeOf("conflict", state.conflict, undefined),
+      // Nobody declares a conflict: while there is one, each run of a deny looks whether it is still there.
+      failingConflict(state) === undefined ? undefined : changeOf("conflict", state.conflict, undefined),
     ].filter(isDefined);
   },
 
@@ -87,7 +88,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
     }
     const id = resourceId(row);
-    return { id, state: stateOf(id, row, inputs) };
+    return { id, state: await withConflict(id, stateOf(id, row, inputs), context) };
   },
 
   async lookUp(given, { tenant, ownDomains }) {
@@ -127,71 +128,29 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async read(id, state, context) {
-    const { tenant, confirmTenant } = context;
+    const { tenant, confirmTenant, say } = context;
     const query = { ...state, id: state.entryId ?? id };
-    const row = await tenant.findEntrySurely(query);
+    // A state that a program gives beside an id may say no more than the value.
+    const isSettled = (one: AllowDenyEntryRow) => state.list === undefined || isAsInState(one, id, state);
+    const row = await tenant.findEntrySurely(query, { isAsInState: isSettled });
     await confirmTenant("entries");
     if (row === undefined) return undefined;
-    // A row that contradicts the entry on the other list is shown as what it is: somebody moved the value.
-    const shown = (await contradicting(row, state, tenant)) ?? row;
-    const fresh = stateOf(id, shown, state);
-    const conflict = await conflictingAllow(fresh, context, (one) => isOfScope(one, fresh));
-    const inputs = declaredValues(ENTRY_FIELDS, { ...fresh });
-    const found = conflict === undefined ? fresh : { ...fresh, conflict: describeEntry(conflict) };
-    return { id: resourceId(shown), state: found, inputs };
+    const fresh = stateOf(id, row, state);
+    let found = await withConflict(id, fresh, context);
+    // A list that lags may still show what the last run removed.
+    while (found.conflict !== undefined && state.conflict === undefined) {
+      if (!(await tenant.readLater("entries"))) break;
+      found = await withConflict(id, fresh, context);
+    }
+    if (found.conflict !== undefined) say(describeConflict(found, found.conflict));
+    return { id: resourceId(row), state: found, inputs: declaredValues(ENTRY_FIELDS, { ...fresh }) };
   },
 
   async update(id, state, inputs, context) {
-    const { tenant } = context;
-    const { verdictScope } = state;
     if (isUntouched(state, inputs)) return withArguments(ENTRY_FIELDS, state, inputs);
-    const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
-    const entryId = state.entryId ?? id;
-    const query = { ...state, id: entryId };
-    if (isHeld(context)) {
-      await tenant.findEntrySurely(query);
-      await holdEntryToPlan(query, inputs, context);
-    }
-    // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
-    const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
-    await context.confirmTenant("entries");
-    if (isOthers) {
-      return stateOf(id, await ensureEntry(inputs, context), inputs);
-    }
-    const isMove = change.list !== undefined;
-    // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
-    const isClearing = isMove || inputs.adopt === true;
-    const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
-    await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
-    const found = await tenant.findEntry(query);
-    let named = namedRow(found, state, entryId, tenant);
-    const clear = async () => {
-      if (isClearing) await clearOtherList({ ...inputs, formerScope: verdictScope, named }, context, true);
-    };
-    let other = found;
-    if (named !== undefined) {
-      try {
-        // The value may be on the declared list already, in another row than the one to be moved.
-        const there = isMove ? await rowOn(inputs.list, inputs.verdictScope, inputs, tenant) : undefined;
-        const row = there ?? named;
-        const difference = differenceOf(row, inputs);
-        // What no list shows is asked for by its id in any case.
-        const asked = found?.id === entryId ? {} : { list: inputs.list };
-        const sent = there === undefined ? { ...change, ...difference, ...asked } : difference;
-        const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
-        await clear();
-        return stateOf(id, done, inputs);
-      } catch (error) {
-        if (!(error instanceof NotFoundError)) throw error;
-      }
-      if (found?.id === entryId) other = await tenant.findEntryAnew(query);
-      named = undefined;
-    }
-    // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-    if (other === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
-    const row = await takeOver(other, inputs, context);
-    await clear();
-    return stateOf(id, row, inputs);
+    const done = await withConflict(id, await applyChange(id, state, inputs, context), context);
+    if (done.conflict !== undefined) context.say(describeConflict(done, done.conflict));
+    return done;
   },
 
   async delete(id, state, context) {
@@ -227,6 +186,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
+    if (tenant.hasDeleted(entryId)) {
+      say(removedAsDuplicate(what));
+      return;
+    }
     const isOwn = (one: AllowDenyEntryRow) => !isHeldElsewhere(holdKeyOf(one));
     const rows = await tenant.entriesOfValue(query);
     const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
@@ -244,6 +207,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         say(`${what} was there ${duplicates.length + 1} times; all of them are removed.`);
       return;
     }
+    const isDuplicate = tenant.hasDeleted(entryId);
     const other = found?.id === entryId ? await tenant.findEntryAnew(query) : found;
     if (other === undefined || removed.has(other.id)) {
       sayLeftRows(state, rows, {
@@ -251,7 +215,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         isLeft: (one) => !removed.has(one.id) && one.list !== state.list && isOwn(one),
       });
       say(
-        `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
+        isDuplicate
+          ? removedAsDuplicate(what)
+          : `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
       );
       return;
     }
@@ -267,6 +233,72 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     );
   },
 };
+
+/** Changes an entry to what is declared. */
+async function applyChange(
+  id: string,
+  state: AllowDenyEntryState,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+): Promise<AllowDenyEntryState> {
+  const { tenant } = context;
+  const { verdictScope } = state;
+  const change = differenceOf(createBody(ENTRY_FIELDS, { ...state }), inputs);
+  const entryId = state.entryId ?? id;
+  const query = { ...state, id: entryId };
+  const isSettled = (row: AllowDenyEntryRow) => isAsInState(row, id, state);
+  if (isHeld(context)) {
+    await tenant.findEntrySurely(query, { isAsInState: isSettled });
+    await holdEntryToPlan(query, inputs, context);
+  }
+  // What a colleague has made of it is what another resource declares, and so that one's: each would revert it.
+  const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
+  await context.confirmTenant("entries");
+  if (isOthers) {
+    return stateOf(id, await ensureEntry(inputs, context), inputs);
+  }
+  const isMove = change.list !== undefined;
+  // What a move leaves behind, or a resource that adopts finds, is removed afterwards.
+  const isClearing = isMove || inputs.adopt === true;
+  const isCleared = (row: AllowDenyEntryRow) => isClearing && isOfScope(row, inputs);
+  await assertNoConflict(inputs, context, (row) => row.id === entryId || isCleared(row));
+  let found = await tenant.findEntry(query);
+  // The value may be on the declared list already, in another row than the one to be moved. Then it matters where that one is, and the
+  // lists may still show it as it was before the last run.
+  const findOther = async () => (isMove ? await rowOn(inputs.list, inputs, entryId, tenant) : undefined);
+  let there = await findOther();
+  if (there !== undefined && found?.id === entryId) {
+    found = await tenant.findEntrySurely(query, { isAsInState: isSettled });
+    there = await findOther();
+  }
+  let named = namedRow(found, state, entryId, tenant);
+  const clear = async () => {
+    if (isClearing)
+      await clearOtherList({ ...inputs, formerScope: verdictScope, named }, context, () => true);
+  };
+  let other = found;
+  if (named !== undefined) {
+    try {
+      const row = there ?? named;
+      const difference = differenceOf(row, inputs);
+      // What no list shows is asked for by its id in any case.
+      const asked = found?.id === entryId ? {} : { list: inputs.list };
+      const sent = there === undefined ? { ...change, ...difference, ...asked } : difference;
+      const done = Object.keys(sent).length === 0 ? row : await patch(tenant, row.id, sent, inputs);
+      await clear();
+      return stateOf(id, done, inputs);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+    if (found?.id === entryId) other = await tenant.findEntry(query);
+    named = undefined;
+  }
+  // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
+  if (other === undefined) return stateOf(id, await ensureEntry(inputs, context), inputs);
+  const row = await takeOver(other, inputs, context);
+  await clear();
+  return stateOf(id, row, inputs);
+}
 
 /**
  * The row that a state names by its id. Where no list shows that id, it is taken to be as the state has it: the lists may lag, and the
@@ -295,32 +327,40 @@ function namedRow(
   };
 }
 
-/** An allow of the same value and scope as a deny that is there too: which of the two decides, nobody knows. */
-async function contradicting(
-  row: AllowDenyEntryRow,
+/** A state with what conflicts with the entry, where something does. */
+async function withConflict(
+  id: string,
   state: AllowDenyEntryState,
-  tenant: Context["tenant"],
-): Promise<AllowDenyEntryRow | undefined> {
-  if (row.list !== "deny") return undefined;
-  return await rowOn("allow", row.verdict_scope ?? state.verdictScope, state, tenant);
+  context: Context,
+): Promise<AllowDenyEntryState> {
+  const isOwn = (row: AllowDenyEntryRow) => row.id === (state.entryId ?? id);
+  const row = await conflictingRow(state, context, isOwn);
+  return row === undefined ? state : { ...state, conflict: describeEntry(row) };
+}
+
+function removedAsDuplicate(what: string): string {
+  return `${what} is removed: this run removed it with another entry of the same value.`;
+}
+
+/** What keeps a deny from being done, by its state. */
+function failingConflict({ list, conflict }: AllowDenyEntryState): string | undefined {
+  return list === "deny" ? conflict : undefined;
 }
 
 /**
- * The row of a value on a list, in a scope.
- *
- * @param entry its scope is that of rows whose scope the service doesn't say.
+ * The row of an entry's value and scope on a list, other than its own. It is of the entry's scope where the service doesn't tell that.
  */
 async function rowOn(
   list: List,
-  scope: string,
-  entry: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope">,
+  entry: Pick<AllowDenyEntryInputs, "value" | "entryType" | "verdictScope">,
+  ownId: string,
   tenant: Context["tenant"],
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await tenant.entriesOfValue({ ...entry, list });
-  return rows.find((row) => row.list === list && (row.verdict_scope ?? entry.verdictScope) === scope);
+  return rows.find((row) => row.list === list && row.id !== ownId && isOfScope(row, entry));
 }
 
 /** Whether arguments ask nothing of the service, by a state; what is not known yet differs. */
 function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
-  return state.conflict === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
+  return failingConflict(state) === undefined && isSentAlike(ENTRY_FIELDS, { ...state }, { ...inputs });
 }

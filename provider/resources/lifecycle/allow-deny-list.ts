@@ -49,7 +49,9 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
 
   warnOfRemoval: () => [],
 
-  conflicts,
+  conflicts: (known, others) => conflicts(known, "deny", others),
+
+  namedConflicts: (known, others) => conflicts(known, "allow", others),
 
   observe,
 
@@ -104,11 +106,14 @@ function thereAfter(error: unknown, before: string | undefined): string | undefi
 async function observe(
   known: KeyedList,
   context: Context,
-  { sure, isExpected = () => true }: ObserveOptions,
+  { sure, expected = known }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
-  const match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
+  const isExpected = (key: string) => Object.hasOwn(expected, key);
+  let match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
   if (sure) {
+    while (isUnsettled(match, expected) && (await tenant.readLater("entries")))
+      match = new EntryMatch(known, keyedRows(await tenant.allEntries()));
     await Promise.all(
       match.missing.map(async (key) => {
         const entry = readEntry(key, known[key] ?? "");
@@ -129,17 +134,29 @@ async function observe(
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }
 
-/** The allows beside what is known that conflict with a deny that is: of the same value, and of a scope that overlaps. */
-function conflicts(known: KeyedList, others: KeyedList): readonly string[] {
-  const allowed = entriesOf(others).filter(([, { list }]) => list === "allow");
-  if (allowed.length === 0) return [];
-  const denied = Map.groupBy(
-    entriesOf(known).filter(([, { list }]) => list === "deny"),
+/** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
+function isUnsettled({ missing, found }: EntryMatch, expected: KeyedList): boolean {
+  if (missing.some((key) => Object.hasOwn(expected, key))) return true;
+  return [...found].some(([key, row]) => {
+    const text = expected[key];
+    return text !== undefined && !isUnmanaged(text) && textOfFound(key, text, row) !== text;
+  });
+}
+
+/**
+ * The keys of what is beside the known content and conflicts with an entry of it on one list: of the same value on the other list, and of a
+ * scope that overlaps.
+ */
+function conflicts(known: KeyedList, list: List, others: KeyedList): readonly string[] {
+  const opposite = entriesOf(others).filter(([, entry]) => entry.list !== list);
+  if (opposite.length === 0) return [];
+  const own = Map.groupBy(
+    entriesOf(known).filter(([, entry]) => entry.list === list),
     ([, entry]) => naturalKeyOf(entry),
   );
-  return allowed.flatMap(([key, entry]) => {
-    const beside = denied.get(naturalKeyOf(entry)) ?? [];
-    const isConflict = beside.some(([, deny]) => isOverlappingScope(deny.verdictScope, entry.verdictScope));
+  return opposite.flatMap(([key, entry]) => {
+    const beside = own.get(naturalKeyOf(entry)) ?? [];
+    const isConflict = beside.some(([, one]) => isOverlappingScope(one.verdictScope, entry.verdictScope));
     return isConflict ? [key] : [];
   });
 }

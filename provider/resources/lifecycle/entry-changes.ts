@@ -1,9 +1,10 @@
-import { type AllowDenyEntryRow, ConflictError, type EntryChange } from "../../client";
+import { type AllowDenyEntryRow, ConflictError, type EntryChange, NotFoundError } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { excerpt, quote } from "../../settings/text";
 import { isAbout, type Tenant } from "../../tenant";
+import { findStillListed } from "./entry-removal";
 import { differenceOf, keyOf } from "./entry-state";
 import { AlreadyExistsError, commentAdvice, describeEntry, NotAppliedError } from "./errors";
 import type { Context } from "./lifecycle";
@@ -54,16 +55,33 @@ async function send(
   change: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
+  const isListed = tenant.knownEntry(id) !== undefined;
   let row: AllowDenyEntryRow;
   try {
     row = await tenant.updateEntry(id, change);
   } catch (error) {
     if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
+    if (error instanceof NotFoundError && isListed) await assertNotListed(error, id, inputs, tenant);
     throw error;
   }
   if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
   throw new NotAppliedError(
     `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
+  );
+}
+
+/** Keeps an entry that the service doesn't know by its id, and lists, from being made a second time. */
+async function assertNotListed(
+  cause: NotFoundError,
+  id: string,
+  inputs: AllowDenyEntryInputs,
+  tenant: Tenant,
+): Promise<void> {
+  const still = await findStillListed(id, inputs, tenant);
+  if (still === undefined) return;
+  throw new NotAppliedError(
+    `The service answers 404 to the change of ${describeEntry(still)}, and its list still shows it. Nothing was changed. Run again; if it stays so, look at it in the console.`,
+    { cause },
   );
 }
 

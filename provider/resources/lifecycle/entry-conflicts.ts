@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow } from "../../client";
+import { LISTS } from "../../settings/assumptions";
 import { isOverlappingScope } from "../../settings/coverage";
 import { printable, quote } from "../../settings/text";
 import { type EntryPlace, holdKeyOf, isOfScope, keyOf } from "./entry-state";
@@ -6,27 +7,36 @@ import { AlreadyExistsError, describeEntry } from "./errors";
 import type { Context } from "./lifecycle";
 
 /**
- * The allow that conflicts with a deny of the same value, where this program neither declares nor manages it: of the same scope, or of one
- * that overlaps. The reference (section "Allow/deny list") doesn't say which of the two decides.
+ * The row on the other list that conflicts with an entry of the same value, where this program neither declares nor manages it: of the same
+ * scope, or of one that overlaps. The reference (section "Allow/deny list") doesn't say which of the two decides.
  *
  * @param leaves as of `ensureEntry`.
  */
-export async function conflictingAllow(
+export async function conflictingRow(
   entry: EntryPlace,
   { tenant, isDeclared, isManaged, isHeldElsewhere }: Context,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<AllowDenyEntryRow | undefined> {
-  if (entry.list !== "deny") return undefined;
   const rows = await tenant.entriesOfValue(entry);
   return rows.find(
     (row) =>
-      row.list === "allow" &&
+      row.list !== entry.list &&
+      LISTS.some((list) => list === row.list) &&
       isOverlappingScope(row.verdict_scope ?? entry.verdictScope, entry.verdictScope) &&
       !isDeclared(keyOf(row, entry)) &&
       isManaged?.(keyOf(row, entry)) !== true &&
       !isHeldElsewhere(holdKeyOf(row)) &&
       !leaves(row),
   );
+}
+
+/** The same for a deny alone: it is not done beside an allow. */
+export async function conflictingAllow(
+  entry: EntryPlace,
+  context: Context,
+  leaves?: (row: AllowDenyEntryRow) => boolean,
+): Promise<AllowDenyEntryRow | undefined> {
+  return entry.list === "deny" ? await conflictingRow(entry, context, leaves) : undefined;
 }
 
 /**
@@ -47,6 +57,18 @@ export async function assertNoConflict(
 /** The error that names the allow. */
 export function conflictOf(entry: EntryPlace, allow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run again with a refresh.`,
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run \`pulumi up --refresh\`.`,
   );
+}
+
+/**
+ * Names what conflicts with an entry as it is in state.
+ *
+ * @param conflict as of {@link AllowDenyEntryState}.
+ */
+export function describeConflict({ list, value }: EntryPlace, conflict: string): string {
+  const subject = `${printable(value)} is on the ${list} list, and the tenant holds it on the other list too: ${conflict}, which this program doesn't declare. The service's reference doesn't say which of the two decides`;
+  return list === "deny"
+    ? `${subject}, so mail from it may get through. A run that declares the deny fails until the other one is removed: remove it in the console, or say \`adopt: true\` where both are of the same scope.`
+    : `${subject}, so mail from it may be blocked. Remove the deny in the console, or declare no allow.`;
 }

@@ -14,14 +14,14 @@ import type { Context } from "./lifecycle";
  *
  * @param entry with the scope from which it was moved, where that was another one: rows of that one go too; and with the row that the
  * state names, which the lists may not show yet.
- * @param isMeant whether they may be removed: the entry was moved from there, or the user said to adopt.
+ * @param isMeant whether one may be removed: the entry was moved from there, or the user said to adopt.
  * @param leaves as of `ensureEntry`.
- * @throws {AlreadyExistsError} when there are some and they may not be removed.
+ * @throws {AlreadyExistsError} when there is one that may not be removed; then none is.
  */
 export async function clearOtherList(
   entry: EntryPlace & { readonly formerScope?: string; readonly named?: AllowDenyEntryRow | undefined },
   { tenant, isDeclared, isHeldElsewhere, say }: Context,
-  isMeant: boolean,
+  isMeant: (row: AllowDenyEntryRow) => boolean,
   leaves: (row: AllowDenyEntryRow) => boolean = () => false,
 ): Promise<void> {
   const listed = await tenant.entriesOfValue(entry);
@@ -42,9 +42,10 @@ export async function clearOtherList(
   );
   const [first] = others;
   if (first === undefined) return;
-  if (!isMeant) {
+  const unmeant = others.find((row) => !isMeant(row));
+  if (unmeant !== undefined) {
     throw new AlreadyExistsError(
-      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(first)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
+      `${printable(entry.value)} is on the ${entry.list} list, and on the other list too: there is ${describeEntry(unmeant)}, which contradicts what is declared. Nothing was changed. Say \`adopt: true\` to have it removed, or remove it in the console.`,
     );
   }
   const removed = await removeRows(others, entry, tenant);
@@ -94,7 +95,7 @@ export async function removeRows(
  * Removes one row by its id, whether or not the lists show it.
  *
  * @param isStill as of {@link Tenant.deleteEntry}.
- * @throws {NotAppliedError} when the service still has it.
+ * @throws {NotAppliedError} when the lists still show it.
  */
 export async function removeRow(
   { id }: Pick<AllowDenyEntryRow, "id">,
@@ -103,13 +104,27 @@ export async function removeRow(
   tenant: Tenant,
 ): Promise<Deletion> {
   const outcome = await tenant.deleteEntry(id, isStill);
-  if (outcome !== "refused") return outcome;
+  if (outcome === "deleted" || outcome === "changed" || tenant.hasDeleted(id)) return outcome;
+  // A list that misses it may lag as well as one that shows it.
+  if ((await tenant.findEntrySurely({ ...entry, id }))?.id !== id) return "gone";
+  const still = await findStillListed(id, entry, tenant);
+  if (still === undefined) return "gone";
+  throw new NotAppliedError(
+    outcome === "gone"
+      ? `The service answers 404 to the deletion of ${describeEntry(still)}, and its list still shows it. It stays in the stack's state. Run again; if it stays, look at it in the console.`
+      : `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
+  );
+}
+
+/** The row of an id that the service says is gone, if its lists, which may lag, go on showing it. */
+export async function findStillListed(
+  id: string,
+  entry: EntryPlace,
+  tenant: Tenant,
+): Promise<AllowDenyEntryRow | undefined> {
   const still = await tenant.readUntil(
     () => tenant.findEntryAnew({ ...entry, id }),
     (found) => found?.id !== id,
   );
-  if (still?.id !== id) return "gone";
-  throw new NotAppliedError(
-    `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
-  );
+  return still?.id === id ? still : undefined;
 }

@@ -1,7 +1,13 @@
 import type { AllowDenyEntryRow, EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
-import { changeBody, ENTRY_FIELDS, unsentValues, valuesOfRow } from "../../settings/entry-fields";
+import {
+  changeBody,
+  ENTRY_FIELDS,
+  isSentAlike,
+  unsentValues,
+  valuesOfRow,
+} from "../../settings/entry-fields";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { describeDetails } from "../../settings/standing-text";
@@ -10,7 +16,10 @@ import type { DeclaredThing } from "./lifecycle";
 
 /** What the state holds of an entry: every argument as it stands, and what the service added. */
 export interface AllowDenyEntryState extends Omit<AllowDenyEntryInputs, "adopt"> {
-  /** An allow that conflicts with this deny, as the last refresh found it. A run fails while it is there. */
+  /**
+   * What the tenant holds of the value on the other list, and the program doesn't declare, as the last look found it. A run of a deny fails
+   * while it is there; one of an allow names it.
+   */
   readonly conflict?: string;
   /** The service's id where it is not the resource's own, which can't change in an update. */
   readonly entryId?: string;
@@ -83,6 +92,11 @@ export function stateOf(
     ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
     ...unsentValues(ENTRY_FIELDS, own),
   };
+}
+
+/** Whether a row is as the state of its entry has it, in all that a change in place could have changed. */
+export function isAsInState(row: AllowDenyEntryRow, id: string, state: AllowDenyEntryState): boolean {
+  return isSentAlike(ENTRY_FIELDS, { ...state }, { ...stateOf(id, row, state) });
 }
 
 /** The key of a row; a scope that the service does not tell is taken to be the given one. */

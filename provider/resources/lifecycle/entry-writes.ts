@@ -10,7 +10,7 @@ import { canonicalComment, printable, quote } from "../../settings/text";
 import type { CreatedEntry, Tenant } from "../../tenant";
 import { patch, takeOver } from "./entry-changes";
 import { conflictingAllow, conflictOf } from "./entry-conflicts";
-import { clearOtherList } from "./entry-removal";
+import { clearOtherList, removeRow } from "./entry-removal";
 import {
   type AllowDenyEntryState,
   differenceOf,
@@ -46,7 +46,9 @@ export async function ensureEntry(
 ): Promise<AllowDenyEntryRow> {
   const row = await context.tenant.inTurn(inputs, async () => {
     const row = await ensured(inputs, context, leaves);
-    const isMeant = inputs.adopt || context.isManaged?.(entryKey(inputs)) === true;
+    // What a resource of this stack moved from there, or the user said to adopt.
+    const isMeant = (one: AllowDenyEntryRow) =>
+      inputs.adopt || context.isManaged?.(keyOf(one, inputs)) === true;
     await clearOtherList(inputs, context, isMeant, leaves);
     return row;
   });
@@ -55,17 +57,19 @@ export async function ensureEntry(
 }
 
 /**
- * The entry as the service holds it. Where the state of a resource names it, as before a rename, one reading that misses it doesn't show
- * that it isn't there.
+ * The entry as the service holds it. Where the state of a resource names it, as before a rename, one reading that misses it, or shows it on
+ * the other list, is not enough.
  */
 export async function findManagedEntry(
   entry: EntryPlace,
   { tenant, isManaged }: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
   const found = await tenant.findEntry(entry);
-  if (found !== undefined || isManaged === undefined) return found;
+  if (isManaged === undefined) return found;
+  const isAsInState = (row: AllowDenyEntryRow) => isManaged(keyOf(row, entry));
+  if (found !== undefined && isAsInState(found)) return found;
   const isNamed = LISTS.some((list) => isManaged(entryKey({ ...entry, list })));
-  return isNamed ? await tenant.findEntrySurely(entry) : undefined;
+  return isNamed ? await tenant.findEntrySurely(entry, { isAsInState }) : found;
 }
 
 async function ensured(
@@ -85,7 +89,7 @@ async function ensured(
   if (conflict !== undefined && inputs.adopt && found === undefined) {
     const row = await adopt(conflict, inputs, context);
     const formerScope = conflict.verdict_scope ?? inputs.verdictScope;
-    await clearOtherList({ ...inputs, formerScope }, context, true, leaves);
+    await clearOtherList({ ...inputs, formerScope }, context, () => true, leaves);
     return row;
   }
   if (conflict !== undefined) throw conflictOf(inputs, conflict);
@@ -172,7 +176,7 @@ async function adopt(
     `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differing.join(" and ")}.\n` +
       `  there     ${describeEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console.",
+      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If this stack declared it until now, by another resource, run `pulumi up --refresh`: then it is changed in place.",
   );
 }
 
@@ -242,7 +246,8 @@ async function undo(
     );
   }
   try {
-    await tenant.deleteEntry(created.id);
+    const entryType = created.entry_type as EntryPlace["entryType"];
+    await removeRow(created, { ...inputs, entryType, value: created.value }, () => true, tenant);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;

@@ -29,7 +29,7 @@ export interface Lifecycle<Inputs, State> {
   complete(inputs: RawArguments): Inputs;
   /** What is declared, so that the same thing declared twice is found. */
   declare(inputs: Inputs): Declaration;
-  /** What a person should know before a change is made, sentence by sentence. Pure. */
+  /** What a person should know of a run, whether or not it changes anything, sentence by sentence. Pure. */
   warn(state: State, inputs: Inputs): readonly string[];
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];

@@ -126,7 +126,7 @@ export class EntryWork {
         context,
         (other) => (isClearing && isOfScope(other, entry)) || leaves(other),
       );
-      const rows = await this.#rowsSurelyLike(entry, key, (row) => row.list === known.list);
+      const rows = await this.#rowsSurelyLike(entry, key, this.#isAsInState(key, known));
       const own = rows.find((row) => row.list === known.list);
       const wanted = rows.find((row) => row.list === entry.list);
       const row = own ?? wanted;
@@ -148,7 +148,12 @@ export class EntryWork {
 
   /** Removes what is left on the other list of an entry that was moved from there. */
   async #clearOtherList(entry: ListedEntry): Promise<void> {
-    await clearOtherList(entry, this.#context, true, (row) => this.#isIgnored(row));
+    await clearOtherList(
+      entry,
+      this.#context,
+      () => true,
+      (row) => this.#isIgnored(row),
+    );
   }
 
   #isIgnored({ list, value }: AllowDenyEntryRow): boolean {
@@ -230,6 +235,12 @@ export class EntryWork {
     return sure.filter((row) => this.#isOfScope(row, entry));
   }
 
+  /** Whether a row is as the state has the entry of a key. */
+  #isAsInState(key: string, known: ListedEntry): (row: AllowDenyEntryRow) => boolean {
+    const shown = asDeclared(this.#plan.known[key] ?? "");
+    return (row) => row.list === known.list && sameListText(textOfRow(row, known), shown);
+  }
+
   #isOfScope({ verdict_scope: scope }: AllowDenyEntryRow, entry: ListedEntry): boolean {
     return (scope ?? this.#untoldScope(entry)) === entry.verdictScope;
   }
@@ -249,9 +260,8 @@ export class EntryWork {
         `stays, because ${successor.list} ${successor.value}, which would take its place, could not be added`,
       );
     }
-    const shown = asDeclared(this.#plan.known[key] ?? "");
-    const isAsShown = (row: AllowDenyEntryRow): boolean => sameListText(textOfRow(row, entry), shown);
-    const rows = await this.#rowsSurelyLike(entry, key, (row) => row.list === entry.list && isAsShown(row));
+    const isAsShown = this.#isAsInState(key, entry);
+    const rows = await this.#rowsSurelyLike(entry, key, isAsShown);
     const here = rows.filter(
       (row) => row.list === entry.list && !isDeclared(keyOf(row, entry)) && !isHeldElsewhere(holdKeyOf(row)),
     );

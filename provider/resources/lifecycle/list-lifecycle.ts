@@ -6,6 +6,7 @@ import { checkList } from "../../settings/list-check";
 import { prunes, prunesAny } from "../../settings/list-mode";
 import { ignoring, judge, readPatterns, removals } from "../../settings/list-safeguards";
 import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
 import { GuardError, ListNotAppliedError, NotImportableError, PrunedByNextRunError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
@@ -20,7 +21,16 @@ import {
 import { contentChanges, fromThere, isKnown, withShown } from "./list-content";
 import { notApplied, reasonsOf } from "./list-failures";
 import { counted, fewOf } from "./list-names";
-import { reportOthers, sayContradictions, sayDeclaredElsewhere, sayKept } from "./list-reports";
+import {
+  describeNamedConflicts,
+  FAILS_NEXT_RUN,
+  namedConflictsSentence,
+  reportOthers,
+  sayContradictions,
+  sayDeclaredElsewhere,
+  sayKept,
+  sayNamedConflicts,
+} from "./list-reports";
 import type { Failure, ListInputs, ListPlan, ListResource } from "./list-resource";
 import type { OnlyRemoves } from "./reviewed-plan";
 
@@ -28,6 +38,8 @@ type State = Readonly<Record<string, unknown>>;
 
 /** Says in state that what is declared is not all there: the last run did only a part, or a refresh found a conflict. */
 const INCOMPLETE = "incomplete";
+/** Names in state what conflicts with what is declared and fails no run, as the last look found it. */
+const CONFLICT = "conflict";
 
 /** What all whole lists do; a kind of list adds how it is read and written. */
 export function listLifecycle<Inputs extends ListInputs>(
@@ -87,15 +99,17 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
 
     warn(state, inputs) {
-      if (!isKnown(inputs, kind)) return [];
+      const { [CONFLICT]: conflict } = state;
+      const named = typeof conflict === "string" ? [namedConflictsSentence(conflict)] : [];
+      if (!isKnown(inputs, kind)) return named;
       const removed = removals(kind, contentOf(state), contentOf(inputs), inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return names.length === 0 ? [] : resource.warnOfRemoval(names, inputs.mode);
+      return names.length === 0 ? named : [...named, ...resource.warnOfRemoval(names, inputs.mode)];
     },
 
     diff(state, inputs) {
       const options = [...new Set([...Object.keys(state), ...Object.keys(inputs)])]
-        .filter((name) => name !== kind.property)
+        .filter((name) => name !== kind.property && name !== CONFLICT)
         .map((name) => changeOf(name, comparableOption(state, name), comparableOption(inputs, name)))
         .filter(isDefined);
       if (!isKnown(inputs, kind)) {
@@ -148,28 +162,38 @@ export function listLifecycle<Inputs extends ListInputs>(
 
     list: async () => [{ id, name: id }],
 
-    async read(_id, { [INCOMPLETE]: isIncomplete, confirmRemovals, ...rest }, context) {
+    async read(_id, { [INCOMPLETE]: isIncomplete, [CONFLICT]: conflict, confirmRemovals, ...rest }, context) {
       // What was confirmed for a run that did only a part is still to be done.
       const isUsed = confirmRemovals !== undefined && !isIncomplete;
       const state: State = isUsed ? { ...rest, confirmRemovals } : rest;
-      const before = contentOf(state);
-      const { known, others } = await resource.observe(before, context, { sure: true });
-      await context.confirmTenant(resource.list);
-      const content = sortedByKey(withShown(kind, known, others, state as ListInputs));
-      const fresh = { ...state, [kind.property]: content };
       const inputs = state as ListInputs;
+      const before = contentOf(state);
       // A list that prunes allows removes them.
       const isIgnored = prunes(inputs.mode, "allow") ? () => true : ignoring(kind, inputs);
-      const staying = Object.fromEntries(Object.entries(others).filter((one) => !isIgnored(...one)));
-      const conflicts = resource.conflicts(known, staying);
+      const look = async () => {
+        const { known, others } = await resource.observe(before, context, { sure: true });
+        const staying = Object.fromEntries(Object.entries(others).filter((one) => !isIgnored(...one)));
+        const named = describeNamedConflicts(resource, { known, others }, inputs);
+        return { known, others, conflicts: resource.conflicts(known, staying), named };
+      };
+      const isNew = (seen: Awaited<ReturnType<typeof look>>) =>
+        (seen.conflicts.length > 0 && !isIncomplete) || (seen.named !== undefined && conflict === undefined);
+      let seen = await look();
+      // A list that lags may still show what the last run removed.
+      while (isNew(seen) && (await context.tenant.readLater(resource.list))) seen = await look();
+      await context.confirmTenant(resource.list);
+      const { known, others, conflicts, named } = seen;
+      const content = sortedByKey(withShown(kind, known, others, inputs));
+      const fresh = { ...state, [kind.property]: content };
+      if (named !== undefined) context.say(namedConflictsSentence(named));
+      const found: State = named === undefined ? fresh : { ...fresh, [CONFLICT]: named };
       if (conflicts.length > 0) {
-        const advice = "The next `up` fails until that is removed.";
-        sayContradictions(kind, conflicts, others, advice, context);
-        return { id, state: { ...fresh, [INCOMPLETE]: true }, inputs: { ...fresh } };
+        sayContradictions(kind, conflicts, others, FAILS_NEXT_RUN, context);
+        return { id, state: { ...found, [INCOMPLETE]: true }, inputs: { ...fresh } };
       }
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
-      return isAsBefore ? { id, state: fresh } : { id, state: fresh, inputs: { ...fresh } };
+      return isAsBefore ? { id, state: found } : { id, state: found, inputs: { ...fresh } };
     },
 
     async update(_id, before, inputs, context) {
@@ -177,7 +201,10 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (onlyRemoves !== undefined) return await removeOnly(before, inputs, onlyRemoves, context);
       refuseByState(before, inputs);
       const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
-      if (changes.length === 0 && !before[INCOMPLETE]) return stateOf(inputs, contentOf(inputs));
+      if (changes.length === 0 && !before[INCOMPLETE]) {
+        const { [CONFLICT]: conflict } = before;
+        return { ...stateOf(inputs, contentOf(inputs)), ...withoutUndefined({ [CONFLICT]: conflict }) };
+      }
       const { state, failures } = await sync(contentOf(before), inputs, context);
       if (failures.length === 0) return state;
       const error = notApplied(kind, failures, Math.max(changes.length, failures.length));
@@ -302,7 +329,8 @@ export function listLifecycle<Inputs extends ListInputs>(
     if (inputs.onDelete === "keep") sayKept(kind, known, declared, context);
     const isContradicted =
       prunesAny(inputs.mode) && (await reportOthers(resource, { ...known, ...declared }, inputs, context));
-    const state = stateOf(inputs, sortedByKey(content));
+    const named = await sayNamedConflicts(resource, { ...known, ...declared }, inputs, context);
+    const state = { ...stateOf(inputs, sortedByKey(content)), ...withoutUndefined({ [CONFLICT]: named }) };
     const isWhole = failures.length === 0 && !isContradicted;
     return { state: isWhole ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
@@ -315,8 +343,10 @@ export function listLifecycle<Inputs extends ListInputs>(
   async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
     const { declared, known, removed } = plan;
     const going = Object.fromEntries(removed);
-    const isExpected = (key: string) => Object.hasOwn(known, key);
-    const observed = await resource.observe({ ...going, ...declared }, context, { sure: true, isExpected });
+    const observed = await resource.observe({ ...going, ...declared }, context, {
+      sure: true,
+      expected: known,
+    });
     holdToPlan(
       kind,
       [

@@ -1,7 +1,8 @@
 import { cutByDanger } from "../../settings/danger";
 import { withCode } from "../../settings/email-security-error";
-import type { KeyedList } from "../../settings/keyed-list";
+import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import type { ListKind } from "../../settings/list-arguments";
+import { ignoring, pruning } from "../../settings/list-safeguards";
 import { printable } from "../../settings/text";
 import { PRUNED_BY_NEXT_RUN } from "./errors";
 import type { Context } from "./lifecycle";
@@ -42,6 +43,45 @@ export function sayContradictions(
 ): void {
   const names = keys.map((key) => kind.describe(key, content[key] ?? ""));
   say(`At the tenant beside what is declared, which it contradicts: ${fewOf(names)}. ${advice}`);
+}
+
+/** What is done about what fails a run beside what is declared. */
+export const FAILS_NEXT_RUN =
+  "An `up` that still declares the deny fails until that is removed; with `adopt: true` it removes an allow of the same scope.";
+
+/** What conflicts with the declared content and fails no run; undefined where nothing does. */
+export function describeNamedConflicts<Inputs extends ListInputs>(
+  { kind, namedConflicts }: ListResource<Inputs>,
+  { known, others }: Observed,
+  inputs: ListInputs,
+): string | undefined {
+  if (namedConflicts === undefined) return undefined;
+  const isIgnored = ignoring(kind, inputs);
+  const isPruned = pruning(kind, inputs);
+  const staying = Object.entries(others).filter((one) => !isIgnored(...one) && !isPruned(...one));
+  const left = Object.fromEntries(staying);
+  const managed = Object.entries(known).filter(([, text]) => !isUnmanaged(text));
+  const keys = namedConflicts(Object.fromEntries(managed), left);
+  return keys.length === 0 ? undefined : fewOf(keys.map((key) => kind.describe(key, left[key] ?? "")));
+}
+
+/** The sentence that names them. @param conflicts as {@link describeNamedConflicts} describes them. */
+export function namedConflictsSentence(conflicts: string): string {
+  return `This list allows what the tenant also denies: ${conflicts}, which this program doesn't declare. The service's reference doesn't say which of the two decides, so mail may be blocked. Remove the deny in the console, or declare no allow.`;
+}
+
+/** Names them after a run. @returns what state keeps of them. */
+export async function sayNamedConflicts<Inputs extends ListInputs>(
+  resource: ListResource<Inputs>,
+  known: KeyedList,
+  inputs: Inputs,
+  context: Context,
+): Promise<string | undefined> {
+  if (resource.namedConflicts === undefined) return undefined;
+  const observed = await resource.observe(known, context, { sure: false }).catch(() => undefined);
+  const conflicts = observed && describeNamedConflicts(resource, observed, inputs);
+  if (conflicts !== undefined) context.say(namedConflictsSentence(conflicts));
+  return conflicts;
 }
 
 /**

@@ -30,6 +30,8 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
   /** The keys of what is beside a list's own content and contradicts it. A run fails while it is there. */
   readonly conflicts: (known: KeyedList, others: KeyedList) => readonly string[];
+  /** The keys of what is beside it and conflicts with it, and fails no run: each run names them. Default: none. */
+  readonly namedConflicts?: (known: KeyedList, others: KeyedList) => readonly string[];
   /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
   /** The ids that {@link lookUp} takes, as a message tells them. */
@@ -41,10 +43,10 @@ export interface ListResource<Inputs extends ListInputs> {
 }
 
 export interface ObserveOptions {
-  /** Whether a list that misses a key is read again before the key counts as gone. */
+  /** Whether a list that misses a key, or shows it otherwise than the state has it, is read again before that counts. */
   readonly sure: boolean;
-  /** Whether a key should be there, so that a list which misses it may lag. Default: every key. */
-  readonly isExpected?: (key: string) => boolean;
+  /** What the state has, so that a list which shows it otherwise may lag. Default: the given keys. */
+  readonly expected?: KeyedList;
 }
 
 export interface Observed {

@@ -1,3 +1,4 @@
+import type { VipEmployeeRow } from "../../client";
 import { sameComment, sameListText } from "../../settings/comparable";
 import { dangerRank } from "../../settings/danger";
 import { canonicalMailbox } from "../../settings/entry-value";
@@ -65,7 +66,7 @@ export const vipList = listLifecycle<VipListInputs>({
     const attempts = new AttemptAll<string>({ atATime: Number.POSITIVE_INFINITY });
     const before = new Map<string, string>();
     await attempts.all(Object.keys(plan.declared), async (email) => {
-      const existing = await tenant.findVip(email);
+      const existing = (await tenant.findVip(email)) && (await settledVip(email, plan, tenant));
       const { comment } = readVip(email, plan.declared[email] ?? "");
       if (existing?.comment !== undefined && !sameComment(existing.comment, comment)) {
         if (!Object.hasOwn(plan.known, email)) before.set(email, existing.comment);
@@ -164,14 +165,17 @@ async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
 async function observe(
   known: KeyedList,
   context: Context,
-  { sure, isExpected = () => true }: ObserveOptions,
+  { sure, expected = known }: ObserveOptions,
 ): Promise<Observed> {
   const { tenant } = context;
-  const rows = new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
+  const read = async () =>
+    new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
+  let rows = await read();
   if (sure) {
+    while (isUnsettled(known, rows, expected) && (await tenant.readLater("vips"))) rows = await read();
     const missing = Object.keys(known).filter((email) => !rows.has(email));
     const found = await Promise.all(
-      missing.map((email) => tenant.findVipSurely(email, { isExpected: isExpected(email) })),
+      missing.map((email) => tenant.findVipSurely(email, { isExpected: Object.hasOwn(expected, email) })),
     );
     for (const row of found) {
       if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
@@ -184,12 +188,41 @@ async function observe(
     const key = keyOfMember(mailbox);
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     if (before === undefined) others.set(key, textOfVip(row));
-    else {
-      const text = textOfVip({ ...readVip(key, before), comment: row.comment });
-      const found = isUnmanaged(before) ? asUnmanaged(text) : text;
-      // As it was written, where the service changes no more than white space.
-      there.set(key, sameListText(found, before) ? before : found);
-    }
+    else there.set(key, textOfFound(key, before, row));
   }
   return { known: Object.fromEntries(there), others: Object.fromEntries(others) };
+}
+
+/** The VIP as the list shows it, once it shows it as the state has it: by the comment from before the last run, nothing might be left to change. */
+async function settledVip(
+  email: string,
+  { declared, known }: ListPlan,
+  tenant: Context["tenant"],
+): Promise<VipEmployeeRow | undefined> {
+  const text = known[email];
+  const isChanged = text !== undefined && !isUnmanaged(text) && text !== declared[email];
+  const isAsInState = (row: VipEmployeeRow) => !isChanged || textOfFound(email, text, row) === text;
+  return await tenant.findVipSurely(email, { isExpected: isChanged, isAsInState });
+}
+
+/** The text of a key that is known, as its row has it now. */
+function textOfFound(key: string, before: string, row: VipEmployeeRow): string {
+  const text = textOfVip({ ...readVip(key, before), comment: row.comment });
+  const found = isUnmanaged(before) ? asUnmanaged(text) : text;
+  // As it was written, where the service changes no more than white space.
+  return sameListText(found, before) ? before : found;
+}
+
+/** Whether something isn't as the state has it: the list may lag behind the last run. What nobody declared, no run wrote. */
+function isUnsettled(
+  known: KeyedList,
+  rows: ReadonlyMap<string, VipEmployeeRow>,
+  expected: KeyedList,
+): boolean {
+  return Object.keys(known).some((key) => {
+    const text = Object.hasOwn(expected, key) ? expected[key] : undefined;
+    const row = rows.get(key);
+    if (text === undefined) return false;
+    return row === undefined || (!isUnmanaged(text) && textOfFound(key, text, row) !== text);
+  });
 }

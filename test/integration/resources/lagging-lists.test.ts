@@ -122,6 +122,25 @@ describe("a VIP that the list shows late", () => {
   });
 });
 
+it.each(["vipEmployee", "vipList"] as const)("a comment of a %s is changed back in the lag", async (kind) => {
+  await using tenant = await laggingTenant(0);
+  const vip = new ManagedResource(tenant, kind);
+  const args = (comment: string) =>
+    kind === "vipList" ? { members: { [mailbox]: comment } } : { email: mailbox, comment };
+  const comment = () => tenant.sandbox.vips("acme").find(({ email }) => email === mailbox)?.comment;
+  await vip.up(args("CFO"));
+  tenant.lists.staleReads = 3;
+  await vip.up(args("Chair"));
+  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "updated" });
+  expect(comment()).toBe("CFO");
+  await vip.refresh();
+  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "same" });
+  await vip.up(args("Chair"));
+  await vip.refresh();
+  expect(await vip.up(args("CFO"))).toMatchObject({ outcome: "updated" });
+  expect(comment()).toBe("CFO");
+});
+
 describe("an alias whose primary mailbox the service makes a VIP", () => {
   const alias = "cfo@acme.example";
 

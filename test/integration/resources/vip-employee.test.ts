@@ -238,7 +238,8 @@ describe("read", () => {
       id: mailbox,
       inputs: { email: "Yuki.Sato@acme.example", comment: "edited" },
     });
-    expect(tenant.trace()).toEqual(READ_VIPS);
+    // A list that differs from the state may lag, and is read again for 3 s.
+    expect(tenant.trace()).toEqual(Array.from({ length: 6 }, () => READ_VIPS).flat());
   });
 
   it("finds VIPs by automatic detection too", async () => {

@@ -1,0 +1,223 @@
+import { describe, expect, it } from "vitest";
+import { type LiteralService, type LiteralTenant, literalTenant } from "../../support/literal-service";
+import { ManagedResource } from "../../support/managed-resource";
+
+/*
+ * A service permits several rows of one value, and somebody adds one in the console on the other list. The stack keeps its own row, names
+ * the other one in each run, and removes it only where that is asked for.
+ */
+
+const VALUE = "evil.example";
+const deny = { list: "deny", value: VALUE };
+const allow = { list: "allow", value: VALUE, acceptRisk: "a partner" };
+const ALLOW = "allow (risk accepted: a partner)";
+
+type Kind = "allowDenyEntry" | "allowDenyList";
+const KINDS = ["allowDenyEntry", "allowDenyList"] as const;
+
+/** What a resource of a kind declares: the value on a list, and in a list another value too. */
+function declaring(kind: Kind, list: "allow" | "deny", more: object = {}): Record<string, unknown> {
+  if (kind === "allowDenyEntry") return { ...(list === "allow" ? allow : deny), ...more };
+  return { entries: { [VALUE]: list === "allow" ? ALLOW : "deny", "other.example": "deny" }, ...more };
+}
+
+const idsOf = ({ entries }: LiteralService): string[] =>
+  entries.filter(({ value }) => value === VALUE).map(({ id }) => id);
+
+const permitting = (): Promise<LiteralTenant> => literalTenant({ permitsDuplicates: true });
+
+describe.each(KINDS)("a console's allow beside the deny of an %s", (kind) => {
+  it("fails each run after a refresh, and the state keeps its own row", async () => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "deny"));
+    const { id } = resource;
+    tenant.service.add({ ...deny, list: "allow", id: "console" });
+    const written = tenant.service.writes.length;
+    for (const run of [1, 2]) {
+      await resource.refresh();
+      expect(resource.id, `run ${run}`).toBe(id);
+      if (kind === "allowDenyEntry") expect(resource.properties).toMatchObject({ list: "deny" });
+      const up = await resource.up(declaring(kind, "deny"));
+      expect(["failed", "partial"], `run ${run}`).toContain(up.outcome);
+      expect(up.failures[""] + up.reasons.join(), `run ${run}`).toContain("id console");
+    }
+    expect(tenant.service.writes).toHaveLength(written);
+  });
+
+  it("stays when the resource is destroyed, which deletes its own row", async () => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "deny"));
+    tenant.service.add({ ...deny, list: "allow", id: "console" });
+    await resource.refresh();
+    const { printed } = await resource.destroy();
+    expect(idsOf(tenant.service)).toEqual(["console"]);
+    expect(printed).toContain("id console");
+  });
+
+  it("is removed where the program adopts, once a preview has shown it", async () => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "deny", { adopt: true }));
+    const own = idsOf(tenant.service);
+    tenant.service.add({ ...deny, list: "allow", id: "console" });
+    await resource.refresh();
+    const up = await resource.up(declaring(kind, "deny", { adopt: true }));
+    expect(up.outcome).toBe("updated");
+    expect(Object.keys(up.details)).not.toEqual([]);
+    expect(idsOf(tenant.service)).toEqual(own);
+  });
+});
+
+it("a console's allow stays where the deny gets another name", async () => {
+  await using tenant = await permitting();
+  const [old, renamed] = ["old", "renamed"].map(
+    (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
+  );
+  await old?.up(deny);
+  tenant.service.add({ ...deny, list: "allow", id: "console" });
+  await tenant.provider.nextRun();
+  await old?.refresh();
+  expect((await renamed?.up(deny))?.failures[""]).toMatch(/id console.*adopt: true/s);
+  expect(idsOf(tenant.service)).toContain("console");
+});
+
+describe.each(KINDS)("a console's deny beside the allow of an %s", (kind) => {
+  it.each(["global", "graymail"])(
+    "is named by each run, and fails none: a deny of %s mail",
+    async (scope) => {
+      await using tenant = await permitting();
+      const resource = new ManagedResource(tenant, kind, { name: "one" });
+      await resource.up(declaring(kind, "allow"));
+      const console = tenant.service.add({ ...deny, id: "console", verdict_scope: scope });
+      const printed = async (work: () => Promise<unknown>): Promise<string> => {
+        const before = tenant.provider.printed.length;
+        await work();
+        return (await tenant.provider.printedSoFar()).slice(before).join("\n");
+      };
+      const named = /evil\.example.*doesn't say which of the two decides/s;
+      expect(await printed(() => resource.refresh())).toMatch(named);
+      for (const run of [1, 2]) {
+        const up = await resource.up(declaring(kind, "allow"));
+        expect([up.outcome, up.printed], `run ${run}`).toEqual(["same", expect.stringMatching(named)]);
+      }
+      const comment =
+        kind === "allowDenyEntry"
+          ? declaring(kind, "allow", { comment: "INC-7" })
+          : { entries: { [VALUE]: ALLOW, "other.example": "deny: INC-7" } };
+      expect(await resource.up(comment)).toMatchObject({
+        outcome: "updated",
+        printed: expect.stringMatching(named),
+      });
+      tenant.service.entries.splice(tenant.service.entries.indexOf(console), 1);
+      expect(await printed(() => resource.refresh())).not.toMatch(named);
+      expect(await resource.up(comment)).toMatchObject({ outcome: "same", printed: "" });
+    },
+  );
+});
+
+it.each(["ignore", "mode"])("a console's deny that the list's %s is about is not named", async (option) => {
+  await using tenant = await permitting();
+  const list = new ManagedResource(tenant, "allowDenyList");
+  const options = option === "ignore" ? { ignore: [`deny:${VALUE}`] } : { mode: "exclusive" };
+  await list.up(declaring("allowDenyList", "allow", options));
+  tenant.service.add({ ...deny, id: "console" });
+  await list.refresh();
+  expect(tenant.provider.printed.join()).not.toContain("which of the two decides");
+});
+
+describe.each(KINDS)("an %s that the service answers 404 to and goes on listing", (kind) => {
+  const rest = kind === "allowDenyEntry" ? undefined : { entries: { "other.example": "deny" } };
+
+  it("stays in state, and the next run deletes it", async () => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "allow"));
+    tenant.service.answers404 = true;
+    const remove = () => (rest === undefined ? resource.destroy() : resource.up(rest));
+    const failed = await remove();
+    expect(["failed", "partial"]).toContain(failed.outcome);
+    expect(failed.failures[""] + failed.reasons.join()).toMatch(
+      /answers 404 to the deletion of.*still shows it/s,
+    );
+    expect(resource.properties).toBeDefined();
+    tenant.service.answers404 = false;
+    expect(await remove()).toMatchObject({ outcome: "updated" });
+    expect(idsOf(tenant.service)).toEqual([]);
+  });
+
+  it("is not moved, nor made a second time", async () => {
+    await using tenant = await permitting();
+    const resource = new ManagedResource(tenant, kind, { name: "one" });
+    await resource.up(declaring(kind, "allow"));
+    tenant.service.answers404 = true;
+    const up = await resource.up(declaring(kind, "deny"));
+    expect(up.failures[""] + up.reasons.join()).toMatch(/answers 404 to the change of.*still shows it/s);
+    expect(idsOf(tenant.service)).toHaveLength(1);
+    tenant.service.answers404 = false;
+    expect(await resource.up(declaring(kind, "deny"))).toMatchObject({ outcome: "updated" });
+    expect(tenant.service.held()).toContain("deny evil.example");
+    expect(tenant.service.held()).not.toContain("allow evil.example");
+  });
+});
+
+it("an entry that is listed for a while after somebody deleted it is gone", async () => {
+  await using tenant = await literalTenant({ permitsDuplicates: true, changesBehind: 4 });
+  const entry = new ManagedResource(tenant, "allowDenyEntry", { name: "one" });
+  await entry.up(allow);
+  const [row] = tenant.service.entries;
+  await fetch(`${tenant.service.url}/api/v1/settings/allow_deny_entries/${row?.id}`, { method: "DELETE" });
+  expect(await entry.destroy()).toMatchObject({
+    outcome: "updated",
+    printed: expect.stringContaining("was gone already"),
+  });
+});
+
+describe("two entries of one value in two spellings", () => {
+  it.each(["one after the other", "at once"])("are both told removed: %s", async (order) => {
+    await using tenant = await literalTenant({
+      permitsDuplicates: true,
+      entries: ["evil.example", "Evil.example"].map((value) => ({ list: "allow", value })),
+    });
+    const [first, second] = ["first", "second"].map(
+      (name) => new ManagedResource(tenant, "allowDenyEntry", { name, sharesRuns: true }),
+    );
+    await first?.up({ ...allow, value: "evil.example" });
+    await second?.up({ ...allow, value: "Evil.example" });
+    if (second?.properties !== undefined) Object.assign(second, { id: "row-2" });
+    await tenant.provider.nextRun();
+    const before = tenant.provider.printed.length;
+    if (order === "at once") await Promise.all([first?.destroy(), second?.destroy()]);
+    else {
+      await first?.destroy();
+      await second?.destroy();
+    }
+    const printed = (await tenant.provider.printedSoFar()).slice(before).join("\n");
+    expect(tenant.service.held()).toEqual([]);
+    expect(printed).not.toContain("gone already");
+    expect(printed).not.toContain("API key");
+  });
+});
+
+describe("a value that goes to a resource of another name and to the other list at once", () => {
+  it.each([
+    ["an entry to a list", "allowDenyEntry", "allowDenyList"],
+    ["a list to another", "allowDenyList", "allowDenyList"],
+    ["a list to an entry", "allowDenyList", "allowDenyEntry"],
+  ] as const)("needs a refresh, as the error says: from %s", async (_name, from, to) => {
+    await using tenant = await permitting();
+    const before = new ManagedResource(tenant, from, { name: "before", sharesRuns: true });
+    const after = new ManagedResource(tenant, to, { name: "after", sharesRuns: true });
+    const moved = to === "allowDenyEntry" ? deny : { entries: { [VALUE]: "deny" } };
+    await before.up(from === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
+    await tenant.provider.nextRun();
+    const refused = await after.up(moved);
+    expect(refused.failures[""] + refused.reasons.join()).toContain("pulumi up --refresh");
+    await tenant.provider.nextRun();
+    await before.refresh();
+    expect(await after.up(moved)).toMatchObject({ outcome: "created" });
+    await before.destroy();
+    expect(tenant.service.held()).toEqual(["deny evil.example"]);
+  });
+});
