@@ -40,7 +40,17 @@ export function rememberedIn(
       const { name = read.name, place } = declared.get(stack) ?? {};
       const { rollout, identity, fingerprint } = read;
       return [
-        [stack, { stack, name, rollout, identity, ...withoutUndefined({ place, fingerprint }) }] as const,
+        [
+          stack,
+          {
+            stack,
+            name,
+            rollout,
+            identity,
+            ...withoutUndefined({ place, fingerprint }),
+            ...(isNewer && next.isBegun ? { isInterrupted: true } : {}),
+          },
+        ] as const,
       ];
     }),
   );

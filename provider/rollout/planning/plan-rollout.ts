@@ -21,7 +21,12 @@ import { ChangeTally, type SharedChange } from "../report/change-tally";
 import { projectFolder, type StateBackend } from "../stack/state-backend";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
-import { findSameTargetsIn, type ReadMemory, SameTenantError } from "../targets/same-tenant";
+import {
+  findSameTargetsIn,
+  type ReadMemory,
+  type RememberedTenants,
+  SameTenantError,
+} from "../targets/same-tenant";
 import { limitOf } from "../targets/service-limit";
 import { FailureTally } from "../targets/tolerance";
 import { askMail, type MailAsked, type MailOf } from "./ask-mail";
@@ -167,7 +172,16 @@ export async function planRollout(
     };
     const newcomers: Target[] = [];
     const partlyHeld = new Map<Target, number>();
+    const { memory = async () => new Map() } = options;
+    let remembering: Promise<RememberedTenants> | undefined;
+    const remembered = async (): Promise<RememberedTenants> => {
+      remembering ??= memory("declared");
+      return await remembering;
+    };
     const context: PlanningContext = {
+      remembered,
+      // Whose tenant it is may be known all the same, which the plan doesn't say.
+      onReplaced: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, held) => {
         if (held === "new") newcomers.push(target);
         else if (held !== undefined) partlyHeld.set(target, held);
@@ -227,8 +241,8 @@ export async function planRollout(
       guards.push({ tenant: target.name, guard });
       isTold.add(target.name);
     });
-    const { memory = async () => new Map() } = options;
-    const sameTenants = (await findSameTargetsIn(identities, memory)).filter(({ read, known }) =>
+    const recall: ReadMemory = async (of) => await (of === "declared" ? remembered() : memory(of));
+    const sameTenants = (await findSameTargetsIn(identities, recall)).filter(({ read, known }) =>
       [...read, ...known].every(({ name }) => !isTold.has(name)),
     );
     if (sameTenants.length > 0) throw new SameTenantError(sameTenants);

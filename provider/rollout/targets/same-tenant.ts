@@ -21,6 +21,8 @@ export interface RememberedTenant {
   readonly identity: TenantIdentity;
   /** Of the domains of its people. */
   readonly fingerprint?: string;
+  /** The rollout has changed the tenant and isn't through there: it may have replaced what was read. Default: false. */
+  readonly isInterrupted?: boolean;
 }
 
 /** What rollouts read of tenants, by the stack. */
