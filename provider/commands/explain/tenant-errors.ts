@@ -48,11 +48,13 @@ export const TENANT_ERRORS = {
       "the key of another tenant is in the environment, as where the keys of two tenants were swapped",
       "the stack is not the one that was meant",
       "the tenant was emptied on purpose, or its people have other domains now",
+      "a name in `tenants.yaml` means another company than before, and still has the stack of the former one",
       "a tenant that is taken in stands in `tenants.yaml` already, under another name",
       "what is to be deleted belongs to another address or `Provider` than this run reaches",
     ],
     remedies: [
       "Check whose key it is, and which stack is selected.",
+      "Where a name means another tenant than before, give it a stack of its own: `stack` in `tenants.yaml`.",
       "Where a new domain is the tenant's own, add it to `EMAIL_SECURITY_OWN_DOMAINS`.",
       "Where the tenant really was emptied, say so for one run: `EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true`.",
     ],
