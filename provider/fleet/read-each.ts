@@ -118,7 +118,7 @@ export async function readEach<T>(
   // What a tenant's own key opens is told of it before who else opens the tenant.
   for (const which of ["wrong", "replaced"] as const) {
     for (const group of same) {
-      const error = new SameTenantError([group]);
+      const error = new SameTenantError([group], "What it holds is left out.");
       for (const target of group[which]) if (reads.delete(target)) settled(target, { error });
     }
   }

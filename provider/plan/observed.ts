@@ -4,7 +4,7 @@ import { keyOfRow } from "../resources/lifecycle/entry-match";
 import { LISTS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { keyOfVip } from "../settings/keyed-list";
-import { identityOf, type TenantIdentity } from "../settings/tenant-identity";
+import { identityOf, isNothing, isStillTenant, type TenantIdentity } from "../settings/tenant-identity";
 import { withoutUndefined } from "../settings/without-undefined";
 import { rowThatCounts } from "../tenant";
 
@@ -61,6 +61,49 @@ export async function observe(
 export function identityOfObserved(baseUrl: string, { rows, vips, servedAtMs }: Observed): TenantIdentity {
   return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email), servedAtMs });
 }
+
+/**
+ * Whether a tenant that was read is the one that was read before; undefined where one of the readings identifies no tenant.
+ *
+ * Where the samples of the two readings differ, each row is looked up in the earlier sample: what was added since may have displaced it.
+ */
+export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Observed): boolean | undefined {
+  const now = identityOfObserved(baseUrl, observed);
+  // A service may have got another address, under which its ids are the same.
+  const before = { ...read, address: now.address };
+  if (isNothing(before) || isNothing(now)) return undefined;
+  if (isStillTenant(now, before)) return true;
+  const known = new Set([...before.unique, ...before.counted, ...(before.people ?? [])]);
+  const held = new Set<string>();
+  const add = (part: TenantIdentity): void => {
+    for (const hash of [...part.unique, ...part.counted, ...(part.people ?? [])]) {
+      if (known.has(hash)) held.add(hash);
+    }
+  };
+  const { rows, vips } = observed;
+  for (let at = 0; at < rows.length; at += CHUNK) {
+    add(identityOf(baseUrl, { rows: rows.slice(at, at + CHUNK), mailboxes: [] }));
+  }
+  const mailboxes = [...vips.values()].map(({ email }) => email);
+  for (let at = 0; at < mailboxes.length; at += CHUNK) {
+    add(identityOf(baseUrl, { rows: [], mailboxes: mailboxes.slice(at, at + CHUNK) }));
+  }
+  const stillHeld = (hashes: readonly string[] = []): readonly string[] =>
+    hashes.filter((hash) => held.has(hash));
+  const people = stillHeld(before.people);
+  return isStillTenant(
+    {
+      ...now,
+      unique: stillHeld(before.unique),
+      counted: stillHeld(before.counted),
+      ...(people.length === 0 ? {} : { people }),
+    },
+    before,
+  );
+}
+
+/** So few rows are all in the sample of a reading. */
+const CHUNK = 16;
 
 /** Why readings failed: what was not sent any more, as others had failed, failed of these. */
 async function causeAmong(readings: readonly Promise<unknown>[], error: unknown): Promise<unknown> {

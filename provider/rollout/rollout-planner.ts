@@ -4,7 +4,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { hurriedBy } from "./database/patience";
 import { beforeAnything } from "./execution/ended-by-journal";
 import { rememberedIdentities } from "./journal/remembered-identities";
-import type { RolloutSpec } from "./journal/rollout-record";
+import type { RolloutRecord, RolloutSpec } from "./journal/rollout-record";
 import { allSkips } from "./journal/skips";
 import { withUnseen } from "./locks/with-unseen";
 import { engineCapacity } from "./model/capacity";
@@ -22,7 +22,7 @@ import {
 import type { PlanTenant } from "./planning/plan-target";
 import { getReappliedChanges } from "./planning/reapplied-changes";
 import { PermitOffice } from "./rate-limit/permit-office";
-import { type FilesOf, rollbackOf } from "./rollback/rollback";
+import { type FilesOf, type Rollback, rollbackOf } from "./rollback/rollback";
 import { underWayError } from "./rollout-conflicts";
 import type { RolloutContext } from "./rollout-context";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
@@ -118,17 +118,25 @@ export class RolloutPlanner {
     const { journal, commands } = this.#context;
     const record = await journal.record(id);
     if (await this.#context.isHeld(id)) throw underWayError(id, commands);
-    const {
-      targets,
-      waves,
-      planTenant,
-      files,
-      to: rollsBackTo,
-      skipped,
-      declared,
-      notes,
-    } = await rollbackOf(journal, record, to, request, commands);
-    for (const note of notes) this.#context.log(note);
+    const replaced = new Map<string, string>();
+    let known = 0;
+    for (;;) {
+      const rollback = await rollbackOf(journal, record, to, request, commands, replaced);
+      if (known === 0) for (const note of rollback.notes) this.#context.log(note);
+      const planned = await this.#planRollbackOnce(record, rollback, request);
+      if (replaced.size === known) return planned;
+      // Its key opens another tenant now: what is left is planned without it.
+      await journal.forget(planned.id);
+      known = replaced.size;
+    }
+  }
+
+  async #planRollbackOnce(
+    { id, spec }: RolloutRecord,
+    rollback: Rollback,
+    request: RollbackRequest,
+  ): Promise<PlannedRollout> {
+    const { targets, waves, planTenant, files, to: rollsBackTo, skipped, declared } = rollback;
     const {
       backend: _backend,
       folder: _folder,
@@ -137,7 +145,7 @@ export class RolloutPlanner {
       keyVariables: _keyVariables,
       task: _task,
       ...rest
-    } = record.spec;
+    } = spec;
     const { maxConcurrent } = request;
     return await this.#plan(
       {
@@ -152,7 +160,7 @@ export class RolloutPlanner {
       {
         ...request,
         planTenant,
-        memory: this.#memory(record.spec.source, record.spec.project, declared),
+        memory: this.#memory(spec.source, spec.project, declared),
         ...withoutUndefined({ files }),
       },
     );

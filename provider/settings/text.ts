@@ -20,6 +20,13 @@ export function excerpt(text: string, limit = 120): string {
   return printable(shorten(text, limit));
 }
 
+/** The same of sentences, cut only between words: what a person is to type, such as a variable's name, is whole or missing. */
+export function excerptOfSentences(text: string, limit: number): string {
+  if (text.length <= limit) return printable(text);
+  const cut = text.slice(0, limit + 1).replace(/\s+\S*$/, "");
+  return cut.length > limit ? excerpt(text, limit) : `${printable(cut)} …`;
+}
+
 function shorten(text: string, limit: number): string {
   // A cut through a surrogate pair would leave half a character.
   return text.length > limit ? `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "")}…` : text;

@@ -140,7 +140,7 @@ describe("rollback", () => {
     expect(plan.code, plan.output).toBe(2);
     expect(plan.output).toMatch(/t1, since .*: tenants\.yaml doesn't name it any more/);
     const run = await fleet.rollout("rollback", "--yes");
-    expect(run.code, run.output).toBe(0);
+    expect(run.code, run.output).toBe(2);
     expect(begun(run)).toEqual(["t0", "t2"]);
     expect(askedTenants()).toEqual(["t0", "t2"]);
     expect(fleet.holds("t1")).toEqual(before);
@@ -155,7 +155,7 @@ describe("rollback", () => {
     const plan = await fleet.rollout("rollback");
     expect(plan.output).toContain("The rollback changes nothing there.");
     expect(plan.output).not.toContain("unskip");
-    expect(told(await fleet.rollout("rollback", "--yes"))).toEqual([0, ["t0", "t2"]]);
+    expect(told(await fleet.rollout("rollback", "--yes"))).toEqual([2, ["t0", "t2"]]);
     expect((await fleet.report(id)).advice).toEqual([
       {
         why: `It was not rolled back everywhere. Left out: "t1" (tenants.yaml doesn't name it any more). Restore the tenant in the targets file, or remove what the rollout did in the console.`,
@@ -183,7 +183,7 @@ describe("rollback", () => {
     expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
     await replaceInTargets("  t1: {}\n", "");
     const run = await fleet.begin({ T1_KEY: undefined }, "rollout", "rollback", "--yes").ended;
-    expect(told(run), run.output).toEqual([0, ["t0", "t2"]]);
+    expect(told(run), run.output).toEqual([2, ["t0", "t2"]]);
   });
 
   it("refuses a removed tenant that is selected by name", async () => {

@@ -47,6 +47,10 @@ const DEBRIS: Readonly<Record<string, (id: string) => Promise<void>>> = {
     await mkdir(locksOf(id), { recursive: true });
     await writeFile(join(locksOf(id), "a.json.18ab.tmp"), "");
   },
+  "a lock that is empty": async (id) => {
+    await mkdir(locksOf(id), { recursive: true });
+    await writeFile(join(locksOf(id), "a.json"), "");
+  },
   "attributes that are cut off": async (id) =>
     await writeFile(join(statesFolder(), `${id}.json.attrs`), '{"user'),
   "a state that is empty": async (id) => {

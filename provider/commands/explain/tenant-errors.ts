@@ -50,11 +50,13 @@ export const TENANT_ERRORS = {
       "the tenant was emptied on purpose, or its people have other domains now",
       "an earlier rollout had a wrong key, so that the journal remembers another tenant",
       "the service gave all entries of the tenant new ids, as after a restore",
+      "a name in `tenants.yaml` means another company than before, and still has the stack of the former one",
       "a tenant that is taken in stands in `tenants.yaml` already, under another name",
       "what is to be deleted belongs to another address or `Provider` than this run reaches",
     ],
     remedies: [
       "Check whose key it is, and which stack is selected.",
+      "Where a name means another tenant than before, give it a stack of its own: `stack` in `tenants.yaml`.",
       "Where a new domain is the tenant's own, add it to `EMAIL_SECURITY_OWN_DOMAINS`.",
       "Where the tenant really was emptied, say so for one run: `EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true`.",
       "Where the key is right and the journal remembers another tenant, name the tenants of the message for one rollout: `EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=acme,globex`.",

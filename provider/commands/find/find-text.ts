@@ -17,11 +17,13 @@ import { counted, onOneLine } from "../../render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { sentOf } from "../../settings/entry-fields";
 import { detailsOf } from "../../settings/standing-text";
-import { excerpt, harmless, printable, quote } from "../../settings/text";
+import { excerpt, excerptOfSentences, harmless, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 
 /** So many tenants of a group are named. */
 const NAMED = 100;
+/** Longer than what an error says of whose key opens which tenant, and what to do about it. */
+const LONGEST_MESSAGE = 1_000;
 /** So many reasons why something could not be read are told. */
 const UNREAD = 20;
 
@@ -62,13 +64,21 @@ function tellWanted(wanted: Wanted, { tenants }: FindReport, say: Say): void {
     }
   }
   const isMany = tenants.length > 1;
-  const where = isMany ? ` in ${having.size} of ${counted(tenants.length, "tenant")}` : "";
+  // Nobody knows what one holds that could not be read, whatever its files declare.
+  const unread = tenants.filter(isUnread).length;
+  const readHaving = [...having].filter((one) => !isUnread(one)).length;
+  const searched = counted(tenants.length - unread, "tenant");
+  const more = unread === 0 ? "" : `, and ${counted(unread, "tenant")} could not be read`;
+  const where = isMany ? ` in ${readHaving} of ${searched}${more}` : "";
   const name = named(wanted.value);
-  if (groups.size === 0)
-    say(0, `${name}: nothing found${isMany ? ` in ${counted(tenants.length, "tenant")}` : ""}.`);
+  if (groups.size === 0) say(0, `${name}: nothing found${isMany ? ` in ${searched}${more}` : ""}.`);
   else say(0, `${name}: ${having.size === 0 ? "no entry stands" : "found"}${having.size === 0 ? "" : where}`);
   for (const { found, members } of groups.values()) tellGroup(found, members, isMany, say);
   if (wanted.isSender) tellDecisions(wanted, tenants, say);
+}
+
+function isUnread({ unread }: TenantFound): boolean {
+  return unread.some(({ where }) => where === "tenant");
 }
 
 interface Member {
@@ -201,7 +211,10 @@ function tellUnread({ tenants, isComplete }: FindReport, say: Say): void {
   for (const [first, ...others] of groups.slice(0, UNREAD)) {
     if (first === undefined) continue;
     const names = namesOf([first, ...others].map(({ tenant }) => tenant));
-    say(2, `${names}, ${WHERE[first.where]}: ${excerpt(first.message, 500)} [${first.code}]`);
+    say(
+      2,
+      `${names}, ${WHERE[first.where]}: ${excerptOfSentences(first.message, LONGEST_MESSAGE)} [${first.code}]`,
+    );
   }
   if (groups.length > UNREAD) say(2, `and ${groups.length - UNREAD} more reasons, which --format json shows`);
 }

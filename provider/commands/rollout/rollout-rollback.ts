@@ -24,6 +24,7 @@ interface RollbackOptions extends GivenRunOptions, Consent, Selecting {
 const EXITS_OF_GOING_BACK = {
   ...EXITS,
   0: "all tenants hold what they held before, but for those that are skipped",
+  2: `${EXITS[2]}, a tenant that the targets file doesn't name as it was, or whose key opens another one now`,
 } as const;
 
 /** `rollout rollback`: returns tenants to what they held before a rollout. */

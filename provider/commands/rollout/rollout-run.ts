@@ -61,7 +61,10 @@ export async function run(
   }
 }
 
-export function codeOf({ state, counts }: RolloutReport): ExitCode {
+export function codeOf({ state, counts, rollsBack, skipped = [] }: RolloutReport): ExitCode {
   if (state === "waiting" || state === "running") return EXIT.changes;
-  return state === "done" && counts.failed === 0 ? EXIT.clean : EXIT.error;
+  if (state !== "done" || counts.failed > 0) return EXIT.error;
+  // Nobody asked to go on without a tenant that the targets file doesn't name as it was, or whose key opens another one now.
+  const isPartial = rollsBack !== undefined && skipped.some(({ by }) => by === undefined);
+  return isPartial ? EXIT.changes : EXIT.clean;
 }

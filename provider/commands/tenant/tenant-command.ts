@@ -122,8 +122,9 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const today = new Date().toISOString().slice(0, 10);
   const asked = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
   const ownDomains = await ownDomainsIn(options);
-  const place = async () => {
-    const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
+  const place = async (stack?: string) => {
+    const labels = labelsIn(options.label);
+    const placed = placeTenant({ ...asked, labels, ...withoutUndefined({ stack }) });
     const { target, others } = placed;
     const { read: standing, unread } = standingTenants(others, today);
     const baseline = baselineFor(target, named, standing, unread, today);
@@ -136,19 +137,23 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
     await journalToRead(options.database),
     async (client) => ({ observed: await observe(client), host: hostOf(client) }),
   );
-  const stack = await keptStack(first.placed);
+  const { chooseStack } = await import("../../rollout/tenants/choose-stack.js");
+  const memory = { remembered: await rememberedIn(options, first.placed, "all"), read: keptStack };
+  const chosen = await chooseStack(place, observed, memory);
+  const { kept: stack, avoided } = chosen;
   using locks = options.dryRun ? undefined : await lockFiles([file, first.target.settings]);
   // The service may have taken its time to answer, and others may have taken in a tenant meanwhile.
-  const { placed, target, standing, unread, baseline } = locks === undefined ? first : await place();
+  const { placed, target, standing, unread, baseline } =
+    locks === undefined ? chosen.placed : await place(chosen.placed.target.stack);
   const { baseline: _baseline, ...said } = options;
   const facts = { ...factsOf(said) };
   const beside = options.beside ?? [];
-  const remembered = await rememberedIn(options, placed);
+  const remembered = await rememberedIn(options, placed, "others");
   const about = { file, today, host, ownDomains, baseline, facts, beside, standing, remembered };
   const added = addTenantTo(placed, observed, { ...about, ...(stack && { stack }) });
   const { stdout } = process;
   const { addedText } = await import("../../rollout/tenants/added-text.js");
-  stdout.write(addedText(placed, added, baseline?.settings.file, stdout.columns ?? 80));
+  stdout.write(addedText(placed, added, avoided, baseline?.settings.file, stdout.columns ?? 80));
   for (const one of unread) {
     console.error(
       harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
@@ -173,15 +178,23 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   return code === EXIT.clean && !isNothing ? EXIT.changes : code;
 }
 
-/** What the rollouts' journal knows of the tenants that are there, where there is a journal. */
+/** What the rollouts' journal knows of the other tenants, or of whatever stack; nothing where there is no journal. */
 async function rememberedIn(
   { database: named }: AddOptions,
-  { others, targets: { project } }: PlacedTenant,
+  { others, targets: { file, project } }: PlacedTenant,
+  of: "others" | "all",
 ): Promise<RememberedTenants> {
   const { rememberedIdentities } = await import("../../rollout/journal/remembered-identities.js");
-  if (others.length === 0) return new Map();
+  const { backendFingerprint } = await import("../../rollout/tenants/tenant-skip.js");
+  if (of === "others" && others.length === 0) return new Map();
+  const whose = {
+    project,
+    ...withoutUndefined({ backend: of === "all" ? backendFingerprint(file, process.env) : undefined }),
+  };
   return await withExistingJournal(named, async (database) =>
-    database === undefined ? new Map() : await rememberedIdentities(database, { project }, others),
+    database === undefined
+      ? new Map()
+      : await rememberedIdentities(database, whose, others, of === "all" ? "all" : "declared"),
   );
 }
 

@@ -213,7 +213,7 @@ async function rolloutsOf(
     const { broughtBy } = await import("../../rollout/journal/brought-by.js");
     const opened = await openDatabase(place);
     try {
-      return { rollouts: await broughtBy(opened, named.target.name, value), missing: [] };
+      return { rollouts: await broughtBy(opened, named.target.stack, value), missing: [] };
     } finally {
       await opened.close();
     }

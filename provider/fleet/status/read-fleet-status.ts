@@ -4,17 +4,21 @@ import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { desiredOf, type KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
-import { identityOfObserved, type Observed, observe } from "../../plan/observed";
+import { identityOfObserved, isTenantOf, type Observed, observe } from "../../plan/observed";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
 import type { Reached, StackReach } from "../../rollout/journal/reached";
 import type { Target } from "../../rollout/model/target";
 import type { FormerStack } from "../../rollout/planning/renamed-tenant";
 import { isOfAddress } from "../../rollout/probing/address-health";
 import type { Reach } from "../../rollout/probing/target-client";
 import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
+import { replacedReason } from "../../rollout/targets/replaced-reason";
 import { SameKeyError } from "../../rollout/targets/same-key";
 import { type ReadMemory, SameTenantError } from "../../rollout/targets/same-tenant";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { TenantIdentity } from "../../settings/tenant-identity";
+import { acceptingIt, acceptsEmptyTenant } from "../../settings/tenant-people";
+import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import { type Reading, readEach } from "../read-each";
@@ -71,6 +75,8 @@ interface Read extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly at: string;
   readonly holds: NonNullable<TenantStatus["holds"]>;
+  /** Why it is another tenant than the one that its stack was applied to. */
+  readonly other?: OtherTenantError;
   /** The stack that it had before it was renamed. */
   readonly former?: FormerStack;
 }
@@ -152,12 +158,20 @@ export async function readFleetStatus(
       const isNew = last === undefined && next === undefined && readState()?.isThere !== true;
       const newTenant = { target, desired: desiredOf(settings, undefined), observed, identity };
       const former = isNew ? await formerStacks.of(newTenant) : undefined;
-      const more = withoutUndefined({ former });
+      const more = withoutUndefined({
+        former,
+        other: otherThanBefore(target, observed, stackOf(target), reach),
+      });
       return { ...differences, at: observed.at, holds: holdsOf(observed), identity, ...more };
     },
-    settled: (target, outcome) => {
+    settled: (target, read) => {
+      const other = read.read?.other;
+      // Whose key it is, where rollouts know that tenant by another name, is told first.
+      const outcome = other === undefined ? read : { error: other };
       const { error } = outcome;
-      if (error instanceof SameTenantError || error instanceof SameKeyError) watch?.isOfAnother(target.name);
+      const isOfAnother =
+        other !== undefined || error instanceof SameTenantError || error instanceof SameKeyError;
+      if (isOfAnother) watch?.isOfAnother(target.name);
       tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
     },
   });
@@ -183,6 +197,22 @@ export async function readFleetStatus(
     isJournalRead: reached !== undefined,
     isComplete: all.every(({ error }) => error === undefined),
   };
+}
+
+/** Why a tenant is another one than the last rollout left; undefined where nothing says so. */
+function otherThanBefore(
+  { name, baseUrl }: Target,
+  observed: Observed,
+  { last, next }: StackReach,
+  { environment }: Reach,
+): OtherTenantError | undefined {
+  // A rollout that isn't through may have replaced what identified the tenant.
+  if (last?.identity === undefined || next?.isBegun === true) return undefined;
+  if (acceptsEmptyTenant(environment, name)) return undefined;
+  if (isTenantOf(last.identity, baseUrl, observed) !== false) return undefined;
+  return new OtherTenantError(
+    `${quote(name)} is another tenant than before, as it seems: ${replacedReason(last.rollout)}. Check whose key it is. If the name means another tenant now, give it its own stack (\`stack\` in the targets file). ${acceptingIt("where all that it held then was replaced since", environment, name)}`,
+  );
 }
 
 const NOTHING_YET: KnownLists = { entries: { content: {} }, vips: { content: {} } };

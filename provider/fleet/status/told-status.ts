@@ -2,7 +2,7 @@ import { counted, minute, number, onOneLine } from "../../render/words";
 import { isEndedState } from "../../rollout/model/wave";
 import { describeHidden, sortByDanger, type Transition } from "../../settings/danger";
 import { detailsOf, differingTexts } from "../../settings/standing-text";
-import { excerpt, printable, quote } from "../../settings/text";
+import { excerpt, excerptOfSentences, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
   type DifferenceGroup,
@@ -49,6 +49,8 @@ export interface ToldPoint {
 
 /** So many points of a section are told. */
 const POINTS = 30;
+/** Longer than what an error says of whose key opens which tenant, and what to do about it. */
+const LONGEST_MESSAGE = 1_000;
 /** So many tenants are named of what their files have in common; it is in the files that it is dealt with. */
 const NAMED = 8;
 /** So many tenants are named of what is to be dealt with in each of them. */
@@ -182,7 +184,7 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     if (first === undefined) return [];
     const names = some.map(({ tenant }) => tenant.name);
     const word = STANDING_WORDS[first.tenant.standing];
-    const facts = [`${excerpt(first.message, 500)} [${first.code}]`];
+    const facts = [`${excerptOfSentences(first.message, LONGEST_MESSAGE)} [${first.code}]`];
     return [
       { head: `${namesOf(names, NAMED_TO_ACT)}: ${word}`, facts, tenants: names, own: { head: word, facts } },
     ];
@@ -346,7 +348,7 @@ function endPoint(
 
 function findingPoint({ code, message, place, tenants }: FleetFinding, status: FleetStatus): ToldPoint {
   const at = place === undefined ? "" : `${lineOf(place)}: `;
-  const head = `${at}${excerpt(message, 500)} (${code})`;
+  const head = `${at}${excerptOfSentences(message, LONGEST_MESSAGE)} (${code})`;
   return { head, facts: [inTenants(tenants, status)], tenants, own: { head, facts: [] } };
 }
 

@@ -2,7 +2,7 @@ import type { AllowDenyEntryRow } from "../../client";
 import { LISTS } from "../../settings/assumptions";
 import { printable, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
-import { entriesMeant, nameOfEntry, readEntryName } from "./entry-name";
+import { type EntryName, entriesMeant, nameOfEntry, readEntryName } from "./entry-name";
 import { resourceId } from "./entry-state";
 import { describeEntry, NotImportableError } from "./errors";
 
@@ -10,24 +10,37 @@ import { describeEntry, NotImportableError } from "./errors";
 export const IMPORTED_RISK = "It stood at the service before the import, and is to be reviewed.";
 
 /**
- * The entry that an id or a name means; undefined where there is none. An entry's id may be any text, so it is tried as
- * that first; it takes no request more than the name does.
+ * The entry that an id or a name means; undefined where there is none. A person says that it is there, so the lists are read again where
+ * they don't show it: they may lag.
  *
  * @throws {NotImportableError} when it means several, or is no id and can't be read.
  */
 export async function lookUpEntry(id: string, tenant: Tenant): Promise<AllowDenyEntryRow | undefined> {
   const name = readEntryName(id);
+  do {
+    const row = await findNamed(id, name, tenant);
+    if (row !== undefined) return row;
+  } while (await tenant.readLater("entries"));
+  if (!name.value.ok) throw unreadable(id, name.value.reason);
+  return undefined;
+}
+
+/**
+ * The same, as the lists show it now. An entry's id may be any text, so it is tried as that first; it takes no request more than the name
+ * does.
+ */
+async function findNamed(
+  id: string,
+  name: EntryName,
+  tenant: Tenant,
+): Promise<AllowDenyEntryRow | undefined> {
   const { list, value, verdictScope } = name;
   const query = { id, value: value.ok ? value.value : undefined };
   const rows = await tenant.entriesNamed(query, list === undefined ? LISTS : [list]);
   const [first] = rows;
   if (first?.id === id) return first;
   const [meant, ...others] = entriesMeant(name, rows);
-  if (meant === undefined) {
-    const row = await entryOfId(id, tenant);
-    if (row === undefined && !value.ok) throw unreadable(id, value.reason);
-    return row;
-  }
+  if (meant === undefined) return await entryOfId(id, tenant);
   if (others.length > 0) throw ambiguous(id, [meant, ...others], rows);
   return verdictScope === undefined ? meant : { ...meant, verdict_scope: verdictScope };
 }

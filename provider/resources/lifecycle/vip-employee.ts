@@ -90,7 +90,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
         `${quote(given)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
       );
     }
-    const row = await tenant.findVipSurely(mailbox.value, { isExpected: false });
+    const row = await tenant.findVipSurely(mailbox.value);
     if (row === undefined) return undefined;
     const comment = canonicalComment(row.comment);
     const email = mailbox.value;

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { scratchFolder } from "../../machine/scratch-folder";
-import { identityOfObserved } from "../../plan/observed";
+import { identityOfObserved, isTenantOf, type Observed } from "../../plan/observed";
 import { readyPulumi } from "../../plan/pulumi";
 import { parsePlan } from "../../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/lifecycle/reviewed-plan";
@@ -152,10 +152,12 @@ async function apply(
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
     const reach = { environment, permits, signal };
-    const readNow = async (): Promise<TenantIdentity> =>
-      identityOfObserved(target.baseUrl, (await readTenant(target, key, reach)).observed);
+    const readNow = async (): Promise<Observed> => (await readTenant(target, key, reach)).observed;
+    const identify = (observed: Observed): TenantIdentity => identityOfObserved(target.baseUrl, observed);
     // Another key of this tenant may have been used since the planning.
-    if (wasEmpty(summary)) await assertNoOtherTenant(claimed, await readNow(), options.journal, environment);
+    if (wasEmpty(summary)) {
+      await assertNoOtherTenant(claimed, identify(await readNow()), options.journal, environment);
+    }
     for (const one of await repairStackFiles(stack)) await options.journal.note(claimed, one);
     const upAs = async (environment: Readonly<Record<string, string>>): Promise<UpResult> => {
       const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
@@ -167,9 +169,12 @@ async function apply(
     const code = result.ok ? undefined : codeIn(new Error(result.message));
     if (code === "ERR_OTHER_TENANT" || code === "ERR_PLAN_MOVED") {
       const now = await readNow().catch(() => undefined);
-      if (now !== undefined) await assertNoOtherTenant(claimed, now, options.journal, options.environment);
+      if (now !== undefined) {
+        await assertNoOtherTenant(claimed, identify(now), options.journal, options.environment);
+      }
       const { [PLANNED_IDENTITY]: planned, ...environment } = request.environment;
-      if (code === "ERR_OTHER_TENANT" && planned !== undefined && now !== undefined) {
+      const mayBeOwn = now !== undefined && mayBePlanned(claimed, now);
+      if (code === "ERR_OTHER_TENANT" && planned !== undefined && mayBeOwn) {
         await noted(
           options.journal,
           claimed,
@@ -194,6 +199,15 @@ async function apply(
   } finally {
     grant.revoke();
   }
+}
+
+/** Whether a tenant that looks like another one may still be the one that was planned: people may have added much to it since. */
+function mayBePlanned({ target, summary, plan, attempt }: ClaimedTenant, now: Observed): boolean {
+  const { identity, acceptsEmptyTenant } = summary;
+  if (identity === undefined || acceptsEmptyTenant === true) return true;
+  if (isTenantOf(identity, target.baseUrl, now) !== false) return true;
+  // An attempt that was interrupted may have removed what identified it.
+  return attempt > 1 && !parsePlan(plan, "the plan").changes.every(({ sign }) => sign === "add");
 }
 
 /** What the stack's state says of its last rollout from now on. */

@@ -10,12 +10,12 @@ import type { RolloutSpec } from "./rollout-record";
  * The rollouts that changed a value at a tenant, or tried to, the newest first: those whose plan of it had a change of it, and that
  * began it.
  *
- * @param name the tenant's, as in the targets file.
+ * @param stack the tenant's: its name may have been another one, or another tenant's.
  * @param value in canonical form.
  */
 export async function broughtBy(
   database: Database,
-  name: string,
+  stack: string,
   value: string,
 ): Promise<readonly ToldByRollout[]> {
   const sequence = await sequenceIn(database, "r");
@@ -23,8 +23,8 @@ export async function broughtBy(
     `SELECT t.rollout AS rollout, t.wave AS wave, t.state AS state, t.digest AS plan_digest, t.finished_at AS finished_at,
        t.plan AS plan, r.digest AS digest, r.spec AS spec
      FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout
-     WHERE t.name = $1 AND t.attempt > 0 AND t.plan IS NOT NULL ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC`,
-    [name],
+     WHERE t.stack = $1 AND t.attempt > 0 AND t.plan IS NOT NULL ORDER BY ${sequence} DESC, r.started_at DESC, r.id DESC`,
+    [stack],
   );
   return rows.flatMap((row) => {
     const { changes = [] } = JSON.parse(unpacked(row["plan"]).toString("utf8")) as Partial<Plan>;

@@ -110,6 +110,7 @@ export async function reachedIn(
   const known = new Set(some.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
   const isAll = mayDo && asked.every((stack) => known.has(stack));
   const rows = isAll ? some : await rowsIn(database, "NOT IN", foreign);
+  const readByTasks = await readByTasksIn(database, here);
   const isLater = (one: Row, than: Row): boolean => {
     const [record, other] = [own.get(String(one["rollout"])), own.get(String(than["rollout"]))];
     return record !== undefined && (other === undefined || compareRollouts(record, other) > 0);
@@ -132,8 +133,11 @@ export async function reachedIn(
     let reached: ReachedBy | undefined;
     if (last !== undefined) {
       const { record, ...named } = about(last);
+      const task = readByTasks.get(stack);
+      const isRead = task !== undefined && record !== undefined && compareRollouts(task.record, record) > 0;
       reached = {
         ...named,
+        ...(isRead ? identifiedBy(task.row) : {}),
         state: String(last["state"]) as ReachedBy["state"],
         // What was found as declared was not begun: that was when the rollout was.
         atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
@@ -207,6 +211,27 @@ async function earlierIn(
     .map(({ reading }) => reading);
 }
 
+/** What the newest rollouts that revert drift or remove what has expired read of each stack: they may have replaced rows of before. */
+async function readByTasksIn(
+  database: Database,
+  here: readonly RolloutRecord[],
+): Promise<ReadonlyMap<string, { readonly row: Row; readonly record: RolloutRecord }>> {
+  const tasks = here
+    .filter(({ spec }) => spec.task !== undefined)
+    .sort((one, other) => compareRollouts(other, one))
+    .slice(0, NEWEST);
+  if (tasks.length === 0) return new Map();
+  const records = new Map(tasks.map((record) => [record.id, record]));
+  const rows = await rowsIn(database, "IN", [...records.keys()]);
+  return new Map(
+    rows.flatMap((row) => {
+      const record = records.get(String(row["rollout"]));
+      const isRead = Number(row["settled"]) === 1 && record !== undefined;
+      return isRead ? [[String(row["stack"]), { row, record }] as const] : [];
+    }),
+  );
+}
+
 /** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
 async function waitingFor(
   database: Database,
@@ -230,11 +255,12 @@ async function waitingFor(
 }
 
 function readIn(row: Row): ReadTenant {
+  return { name: parsed<Target>(row["target"]).name, ...identifiedBy(row) };
+}
+
+function identifiedBy(row: Row): Omit<ReadTenant, "name"> {
   const summary = row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]);
-  return {
-    name: parsed<Target>(row["target"]).name,
-    ...withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity }),
-  };
+  return withoutUndefined({ fingerprint: summary?.fingerprint, identity: summary?.identity });
 }
 
 function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {

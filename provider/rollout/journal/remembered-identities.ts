@@ -49,6 +49,7 @@ export function rememberedIn(
             identity,
             earlier: async () => await earlier(stack),
             ...withoutUndefined({ place, fingerprint }),
+            ...(isNewer && next.isBegun ? { isInterrupted: true } : {}),
           },
         ] as const,
       ];

@@ -135,6 +135,8 @@ export class Marks implements Disposable {
       folder: this.#folder.path,
       environment: this.#environment,
     };
+    // A lock that is cut off would keep the state from being replaced.
+    for (const line of await removeUnnamedFiles({ ...this.#files, stack })) this.#log(`${line}.`);
     this.#replaceTorn({ ...this.#files, stack });
     try {
       return await runOnStack(words, place, { lockWaitMs: LOCK_WAIT_MS, log: this.#log });

@@ -23,7 +23,13 @@ import { ChangeTally, type SharedChange } from "../report/change-tally";
 import { projectFolder, type StateBackend } from "../stack/state-backend";
 import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
-import { findSameTargetsIn, type ReadMemory, SameTenantError, withMarkers } from "../targets/same-tenant";
+import {
+  findSameTargetsIn,
+  type ReadMemory,
+  type RememberedTenants,
+  SameTenantError,
+  withMarkers,
+} from "../targets/same-tenant";
 import { limitOf } from "../targets/service-limit";
 import { FailureTally } from "../targets/tolerance";
 import { askMail, type MailAsked, type MailOf } from "./ask-mail";
@@ -170,7 +176,16 @@ export async function planRollout(
     };
     const newcomers: Target[] = [];
     const partlyHeld = new Map<Target, number>();
+    const { memory = async () => new Map() } = options;
+    let remembering: Promise<RememberedTenants> | undefined;
+    const remembered = async (): Promise<RememberedTenants> => {
+      remembering ??= memory("declared");
+      return await remembering;
+    };
     const context: PlanningContext = {
+      remembered,
+      // Whose tenant it is may be known all the same, which the plan doesn't say.
+      onReplaced: (target, { identity }) => void identities.set(target, identity),
       onStack: (target, held) => {
         if (held === "new") newcomers.push(target);
         else if (held !== undefined) partlyHeld.set(target, held);
@@ -232,10 +247,10 @@ export async function planRollout(
       guards.push({ tenant: target.name, guard });
       isTold.add(target.name);
     });
-    const { memory = async () => new Map() } = options;
+    const recall: ReadMemory = async (of) => await (of === "declared" ? remembered() : memory(of));
     const isAccepted = (name: string): boolean => acceptsEmptyTenant(environment, name);
-    const remembered = withMarkers(memory, [...identities.keys()], (target) => markers.get(target));
-    const found = await findSameTargetsIn(identities, remembered, isAccepted);
+    const known = withMarkers(recall, [...identities.keys()], (target) => markers.get(target));
+    const found = await findSameTargetsIn(identities, known, isAccepted);
     const sameTenants = found.filter(({ read, known }) =>
       [...read, ...known].every(({ name }) => !isTold.has(name)),
     );

@@ -37,6 +37,8 @@ import { type Reach, withTargetClient } from "../probing/target-client";
 import { stackCommands } from "../stack/stack-command";
 import { readStateFile } from "../stack/state-file";
 import { removeTornAttributes, tornState } from "../stack/torn-files";
+import { replacedReason } from "../targets/replaced-reason";
+import type { RememberedTenants } from "../targets/same-tenant";
 import {
   type FormerStack,
   findFormerStack,
@@ -45,6 +47,7 @@ import {
   type OrphanedStack,
   renamedTenantGuard,
 } from "./renamed-tenant";
+import { type ReplacedTenant, replacedTenantGuard } from "./replaced-tenant";
 import { tenantError } from "./tenant-error";
 import { summaryOf, toldChange } from "./tenant-summary";
 
@@ -68,6 +71,10 @@ export interface PlanningContext {
   readonly accepting: NodeJS.ProcessEnv;
   /** The project's stacks that belong to no tenant, read once where a tenant has a new stack. Default: there are none. */
   readonly orphans?: () => Promise<readonly OrphanedStack[]>;
+  /** What rollouts read of tenants. Default: nothing. */
+  readonly remembered?: () => Promise<RememberedTenants>;
+  /** Told of each tenant whose stack was another one's before, as it seems. */
+  readonly onReplaced?: (target: Target, replaced: ReplacedTenant) => void;
   /**
    * Told of each tenant's stack: that it is new, or how much of what it declared the tenant holds; undefined where that is all of it.
    */
@@ -169,7 +176,14 @@ export async function comparedTarget(
   const stack = await atPlace(async () => await stackOf(target, context));
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, context.reach, asking);
-  const plan = planOf(target, settings, desired, observed, host, context);
+  const compared = planOf(target, settings, desired, observed, host, context);
+  const before = (await context.remembered?.())?.get(target.stack);
+  const guard = replacedTenantGuard(target, observed, stack.known, before, context.accepting);
+  if (guard !== undefined && before !== undefined) {
+    const { identity } = seenIn(target, desired, observed);
+    context.onReplaced?.(target, { reason: replacedReason(before.rollout), identity });
+  }
+  const plan = guard === undefined ? compared : { ...compared, guards: [...compared.guards, guard] };
   return { settings, stack, desired, observed, host, plan };
 }
 

@@ -1,5 +1,5 @@
 import type { Desired, KnownLists } from "../../plan/desired";
-import type { Observed } from "../../plan/observed";
+import { isTenantOf, type Observed } from "../../plan/observed";
 import type { Guard } from "../../plan/plan";
 import { describeHidden } from "../../settings/danger";
 import { isUnmanaged, readEntry } from "../../settings/keyed-list";
@@ -159,6 +159,9 @@ function evidence(
   if (takenBy !== undefined && held <= takenBy.held) return undefined;
   if (last?.identity !== undefined && isSameTenant(identity, last.identity)) {
     return `its entries or VIPs are those that the rollout ${last.rollout} read there`;
+  }
+  if (last?.identity !== undefined && isTenantOf(last.identity, target.baseUrl, observed) === false) {
+    return undefined;
   }
   const people = peopleOf(
     [...observed.vips.values()].map(({ email }) => email),

@@ -75,13 +75,16 @@ function namesText(tenants: readonly { readonly name: string }[]): string {
   return formatFirst(tenants, ({ name }) => quote(name));
 }
 
+/** How a rollback finds its tenants in the targets file: it uses no settings file, and writes to whoever has the stack now. */
+export const FOR_ROLLBACK = { ignoreSettings: true, followsStacks: true } as const;
+
 /** A targets file that can't be read is refused by the rollback itself, with what is wrong in it. */
 function leftOutNow(
   source: string,
   recorded: Parameters<typeof compareTargets>[0],
 ): TargetComparison["leftOut"] {
   try {
-    return compareTargets(recorded, readTargets(source), { ignoreSettings: true }).leftOut;
+    return compareTargets(recorded, readTargets(source), FOR_ROLLBACK).leftOut;
   } catch (error) {
     if (error instanceof EmailSecurityError) return new Map();
     throw error;

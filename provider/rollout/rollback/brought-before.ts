@@ -18,16 +18,19 @@ export async function broughtBefore(
   const record = await journal.record(id);
   const tenants = await journal.tenants(id);
   const brought = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(changesOf));
-  const untouched = new Set(tenants.filter(({ state }) => state === "unchanged").map(({ name }) => name));
+  // A tenant may have had another name then.
+  const untouched = new Set(
+    tenants.filter(({ state }) => state === "unchanged").map(({ target }) => target.stack),
+  );
   const found: Advice[] = [];
   for (const one of await journal.records()) {
     if (untouched.size === 0) break;
     const isBefore = compareRollouts(one, record) < 0 && one.spec.source === record.spec.source;
     if (!isBefore || one.spec.rollsBack !== undefined || isEndedState(one.state)) continue;
     const own = (await journal.tenants(one.id)).filter(
-      ({ name, attempt }) => attempt > 0 && untouched.has(name),
+      ({ target, attempt }) => attempt > 0 && untouched.has(target.stack),
     );
-    for (const { name } of own) untouched.delete(name);
+    for (const { target } of own) untouched.delete(target.stack);
     const alike = own.filter((tenant) => changesOf(tenant).some((change) => brought.has(change)));
     if (alike.length === 0) continue;
     const names = formatFirst(alike, ({ name }) => quote(name));

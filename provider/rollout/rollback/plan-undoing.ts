@@ -2,8 +2,11 @@ import { SettingsFileError } from "../../files/finding";
 import { inspectSettings } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { desiredOf, type KnownList, type KnownLists } from "../../plan/desired";
+import { isTenantOf } from "../../plan/observed";
 import type { Change, Plan } from "../../plan/plan";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
+import { isNothing, type TenantIdentity } from "../../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { printable, quote } from "../../settings/text";
 import { RolloutError } from "../model/errors";
 import type { Target } from "../model/target";
@@ -18,6 +21,7 @@ import {
 } from "../planning/plan-target";
 import type { Asking } from "../probing/address-health";
 import type { AtPlace } from "../probing/plan-each";
+import { replacedReason } from "../targets/replaced-reason";
 import { settingsText } from "./settings-text";
 import { type DeclaredLists, whatUndoes } from "./what-undoes";
 
@@ -29,6 +33,8 @@ export interface TakenBackPlan {
   readonly plan: Plan;
   /** Of the tenant's people, as the rollout saw them when it was planned; none where it saw nobody. */
   readonly fingerprints: readonly string[];
+  /** What identified the tenant when the rollout was through with it. Absent: not known. */
+  readonly identity?: TenantIdentity;
   /** Whether the stack held the tenant's settings when the rollout ended. */
   readonly hadStack: boolean;
 }
@@ -44,7 +50,7 @@ export interface TakenBackPlan {
 export async function planUndoing(
   target: Target,
   key: string,
-  { rollout, plan: done, fingerprints, hadStack }: TakenBackPlan,
+  { rollout, plan: done, fingerprints, hadStack, identity }: TakenBackPlan,
   context: PlanningContext,
   asking: Asking,
   atPlace: AtPlace,
@@ -72,8 +78,17 @@ export async function planUndoing(
   const desired = desiredOf(settings, known, []);
   const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
+  const seen = seenIn(target, desired, observed);
+  if (identity !== undefined && !acceptsEmptyTenant(context.accepting, target.name)) {
+    const isSame = isTenantOf(identity, target.baseUrl, observed);
+    // What it held before is not given back to a tenant that holds nothing of what identified it.
+    const isEmptied = isSame === undefined && !isNothing(identity) && plan.changes.length > 0;
+    if (isSame === false || isEmptied) {
+      context.onReplaced?.(target, { reason: replacedReason(rollout), identity: seen.identity });
+    }
+  }
   const planned = targetPlan(target, plan, stack, isDone, context, {
-    ...seenIn(target, desired, observed),
+    ...seen,
     ...(isPartlyUnknown ? { first } : {}),
     ...(left.length === 0 ? {} : { left }),
   });

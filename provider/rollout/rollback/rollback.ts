@@ -13,7 +13,7 @@ import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import { type PlanTenant, planTarget } from "../planning/plan-target";
-import { keptText, RESTORE } from "../report/rollback-rest";
+import { FOR_ROLLBACK, keptText, RESTORE } from "../report/rollback-rest";
 import { withoutSkipped } from "../skipping/without-skipped";
 import { compareTargets, type TargetComparison } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
@@ -58,7 +58,11 @@ const FOLDER = ".email-security/rollback";
  *
  * A tenant that is skipped keeps what the rollout did: nobody touches it until it is unskipped.
  *
+ * A tenant whose key opens another one of the service than the rollout changed is left out too. That is known once it is planned: it is
+ * added to `replaced`, with which the rollback is to be planned again.
+ *
  * @param to files of another time. A tenant that they do not have is rolled back to what it held before.
+ * @param replaced by stack: why a tenant is another one than the rollout changed. Default: none is known.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
  * known what a tenant held, as where another rollout of this journal changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
  * only such are left.
@@ -69,6 +73,7 @@ export async function rollbackOf(
   to: FilesOf | undefined,
   selection: Selection,
   commands: RolloutCommands,
+  replaced: Map<string, string> = new Map(),
 ): Promise<Rollback> {
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   if (touched.length === 0) {
@@ -81,24 +86,20 @@ export async function rollbackOf(
   const current = compareTargets(
     touched.map(({ target }) => target),
     declared,
-    { ignoreSettings: true },
+    FOR_ROLLBACK,
   );
   const asked = selectTargets(current.targets, selection);
-  const { targets: writable, leftOut } = withoutLeftOut(id, asked, current, selection);
+  const out = new Map([...replaced, ...current.leftOut]);
+  const { targets: writable, leftOut } = withoutLeftOut(id, asked, out, selection);
   const about = { commands, source: spec.source };
   const { targets, skipped = [] } = await withoutSkipped(journal.database, spec, writable, selection, about);
-  const currentOf = new Map(targets.map((target) => [target.name, target]));
-  const selected = new Set(targets.map(({ name }) => name));
-  const meant = touched.filter(({ name }) => selected.has(name));
+  // A tenant may have another name by now.
+  const currentOf = new Map(targets.map((target) => [target.stack, target]));
+  const meant = touched.filter(({ target }) => currentOf.has(target.stack));
   const kept = [...skipped, ...leftOut];
   const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
-  const undone = await stillStanding(
-    journal,
-    id,
-    meant.filter((one) => !hasFile(one)),
-    kept,
-    commands,
-  );
+  const standing = meant.filter((one) => !hasFile(one));
+  const undone = await stillStanding(journal, id, standing, kept, commands);
   const [first] = undone;
   if (first !== undefined && spec.prunedAtMs !== undefined) {
     throw new RolloutError(
@@ -106,30 +107,51 @@ export async function rollbackOf(
       `The rollout ${id} was pruned, and with it what ${quote(first.name)} held before. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
     );
   }
-  const isUndone = new Set(undone.map(({ name }) => name));
-  const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
-  const records = new Map(left.map((one) => [one.name, one]));
+  const isUndone = new Set(undone.map(({ target }) => target.stack));
+  const left = meant.filter((one) => hasFile(one) || isUndone.has(one.target.stack));
+  const records = new Map(left.map((one) => [one.target.stack, one]));
+  const currentName = new Map(
+    left.map(({ name, target }) => [name, currentOf.get(target.stack)?.name ?? name]),
+  );
   return {
-    targets: left.map(({ name, target: recorded }) => {
-      const target = currentOf.get(name) ?? recorded;
-      return isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target;
+    targets: left.map(({ target: recorded }) => {
+      const target = currentOf.get(recorded.stack) ?? recorded;
+      return isUndone.has(target.stack) ? { ...target, settings: `${FOLDER}/${target.name}.yaml` } : target;
     }),
     waves: spec.waves
       .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
-        const tenants = wave.tenants.filter((name) => records.has(name));
+        const tenants = wave.tenants.flatMap((name) => currentName.get(name) ?? []);
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
         return { ...wave, tenants, ...withoutUndefined({ health, closed }) };
       })
       .filter(({ tenants }) => tenants.length > 0),
     to: to?.name ?? "what each tenant held before it",
-    planTenant: async (target, key, context, asking, atPlace) => {
+    planTenant: async (target, key, shared, asking, atPlace) => {
       const { name } = target;
-      if (!isUndone.has(name)) return await planTarget(target, key, context, asking, atPlace);
-      const { state, summary: { fingerprint, marker: before } = {} } = records.get(name) ?? {};
-      const plan = await planOf(journal, id, name);
+      const context: typeof shared = {
+        ...shared,
+        onReplaced: (one, other) => {
+          replaced.set(one.stack, other.reason);
+          shared.onReplaced?.(one, other);
+        },
+      };
+      const record = records.get(target.stack);
+      if (record === undefined || !isUndone.has(target.stack)) {
+        return await planTarget(target, key, context, asking, atPlace);
+      }
+      const { state, summary: { fingerprint, identity, marker: before } = {} } = record;
+      const plan = await planOf(journal, id, record.name);
       const fingerprints = fingerprint === undefined ? [] : [fingerprint];
       const hadStack = state === "done" || before !== undefined;
-      const undone = { rollout: id, plan, fingerprints, hadStack };
+      // Of a tenant that was changed in part, what identified it may be gone.
+      const isIdentified = state === "done" || plan.changes.every(({ sign }) => sign === "add");
+      const undone = {
+        rollout: id,
+        plan,
+        fingerprints,
+        hadStack,
+        ...(isIdentified ? withoutUndefined({ identity }) : {}),
+      };
       const planned = await planUndoing(target, key, undone, context, asking, atPlace);
       const marker = planned.planned.summary?.marker;
       const guard = await changedElsewhere(journal, id, { name, marker, before });
@@ -176,7 +198,7 @@ async function changedElsewhere(
 function withoutLeftOut(
   id: string,
   asked: readonly Target[],
-  { leftOut }: TargetComparison,
+  leftOut: TargetComparison["leftOut"],
   { only = [] }: Selection,
 ): { readonly targets: readonly Target[]; readonly leftOut: readonly SkippedTenant[] } {
   const out = asked.flatMap(({ name, stack }) => {

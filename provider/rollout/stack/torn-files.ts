@@ -56,11 +56,12 @@ function stacksIn(states: string): readonly string[] {
 /**
  * Removes the locks and states that a CLI was killed in the middle of: each is written as `NAME.json.….tmp` and then given its name.
  * Pulumi takes such a lock for one, and fails at one that is empty; a state of that name stays for ever. Who has not named it for so
- * long is dead; and if not, it finds nothing to name, and ends before it has done anything.
+ * long is dead; and if not, it finds nothing to name, and ends before it has done anything. A lock that has its name and is empty or cut
+ * off is that of a machine which lost its power, or whose disk was full: it says nobody's name, and Pulumi fails at it for ever.
  *
  * `pulumi cancel` would remove the locks too, but with them the lock of a run that has just begun. Without this, the same test fails.
  *
- * @param files without a stack, the states of all stacks of the project, and no locks.
+ * @param files without a stack, the states of all stacks of the project, and of their locks those that are cut off.
  * @returns what was removed, for a person.
  */
 export async function removeUnnamedFiles(files: ProjectFiles): Promise<readonly string[]> {
@@ -81,10 +82,16 @@ function unnamedOf({ backend, project, stack }: ProjectFiles, folder: string): r
     const isMeant = one !== undefined && (stack === undefined || one === stack);
     return isMeant && !isHeld({ backend, project, stack: one }) ? [join(states, name)] : [];
   });
-  if (stack === undefined) return ofStates;
-  const locks = lockFolder({ backend, project, stack });
-  const ofLocks = namesIn(locks).filter((name) => name.endsWith(".tmp"));
-  return [...ofLocks.map((name) => join(locks, name)), ...ofStates];
+  const locked = stack === undefined ? namesIn(lockFolder({ backend, project, stack: "" })) : [stack];
+  const ofLocks = locked.flatMap((one) => {
+    const locks = lockFolder({ backend, project, stack: one });
+    const isLeft = (name: string): boolean =>
+      name.endsWith(".json") ? !isJson(join(locks, name)) : stack !== undefined && name.endsWith(".tmp");
+    return namesIn(locks)
+      .filter(isLeft)
+      .map((name) => join(locks, name));
+  });
+  return [...ofLocks, ...ofStates];
 }
 
 /**

@@ -22,29 +22,39 @@ export interface TargetComparison {
  * file or command is read from there.
  *
  * @param ignoreSettings whether another settings file is fine: a rollback doesn't use it. Default: false.
+ * @param followsStacks whether a tenant is found by its stack, under whatever name it has now. Default: false.
  */
 export function compareTargets(
   recorded: readonly Target[],
   declared: Targets,
-  { ignoreSettings = false }: { readonly ignoreSettings?: boolean } = {},
+  {
+    ignoreSettings = false,
+    followsStacks = false,
+  }: { readonly ignoreSettings?: boolean; readonly followsStacks?: boolean } = {},
 ): TargetComparison {
+  const byStack = new Map(followsStacks ? declared.targets.map((target) => [target.stack, target]) : []);
   const byName = new Map(declared.targets.map((target) => [target.name, target]));
   const leftOut = new Map<string, string>();
   const notes: string[] = [];
   const updated: Target[] = [];
   const targets = recorded.map((target): Target => {
-    const now = byName.get(target.name);
+    const now = byStack.get(target.stack) ?? byName.get(target.name);
     const reason =
       now === undefined ? missingReason(target, declared) : changedReason(target, now, ignoreSettings);
     if (reason !== undefined) leftOut.set(target.stack, reason);
     if (now === undefined || reason !== undefined) return target;
-    const { key, labels, place, allowInsecureHttp } = now;
+    const { name, key, labels, place, allowInsecureHttp } = now;
+    if (name !== target.name) {
+      notes.push(
+        `${quote(target.name)} is now called ${quote(name)} (${lineText(place)}): its stack is the same.`,
+      );
+    }
     if (!isDeepStrictEqual(key, target.key)) {
       notes.push(
         `The key of ${quote(target.name)} now comes from ${nameOf(key)} (${lineText(place)}), not from ${nameOf(target.key)}.`,
       );
     }
-    const current = { ...target, key, labels, place, allowInsecureHttp };
+    const current = { ...target, name, key, labels, place, allowInsecureHttp };
     if (!isDeepStrictEqual(current, target)) updated.push(current);
     return current;
   });

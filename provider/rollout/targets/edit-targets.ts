@@ -13,6 +13,8 @@ export interface WrittenTenant {
   /** The name of the environment variable that holds its key. */
   readonly keyVariable?: string;
   readonly settings?: string;
+  /** Where it isn't the tenant's name. */
+  readonly stack?: string;
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -268,13 +270,14 @@ function inBraces(text: string, map: YAMLMap, name: string, tenant: WrittenTenan
 }
 
 function block(name: string, tenant: WrittenTenant, column: number, inner: number, lineEnd: string): string {
-  const { baseUrl, keyVariable, settings, labels } = tenant;
+  const { baseUrl, keyVariable, settings, stack, labels } = tenant;
   const lines = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${yamlText(baseUrl)}`]),
     ...(keyVariable === undefined
       ? []
       : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
     ...(settings === undefined ? [] : [`settings: ${yamlText(settings)}`]),
+    ...(stack === undefined ? [] : [`stack: ${yamlText(stack)}`]),
     ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
   ];
   const pad = " ".repeat(column);
@@ -282,11 +285,12 @@ function block(name: string, tenant: WrittenTenant, column: number, inner: numbe
   return head + lines.map((line) => `${pad}${" ".repeat(inner)}${line}${lineEnd}`).join("");
 }
 
-function flow({ baseUrl, keyVariable, settings, labels }: WrittenTenant): string {
+function flow({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): string {
   const parts = [
     ...(baseUrl === undefined ? [] : [`baseUrl: ${inFlow(baseUrl)}`]),
     ...(keyVariable === undefined ? [] : [`key: { environment: ${inFlow(keyVariable)} }`]),
     ...(settings === undefined ? [] : [`settings: ${inFlow(settings)}`]),
+    ...(stack === undefined ? [] : [`stack: ${inFlow(stack)}`]),
     ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
   ];
   return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
@@ -299,11 +303,12 @@ function flowOf(labels: Readonly<Record<string, string>>): string {
 }
 
 /** The same as it is read back. */
-function dataOf({ baseUrl, keyVariable, settings, labels }: WrittenTenant): Record<string, unknown> {
+function dataOf({ baseUrl, keyVariable, settings, stack, labels }: WrittenTenant): Record<string, unknown> {
   const data: Record<string, unknown> = {};
   if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
   if (keyVariable !== undefined) data["key"] = { environment: keyVariable };
   if (settings !== undefined) data["settings"] = settings;
+  if (stack !== undefined) data["stack"] = stack;
   if (labels !== undefined) data["labels"] = { ...labels };
   return data;
 }

@@ -27,6 +27,8 @@ export interface RememberedTenant {
   readonly fingerprint?: string;
   /** Reads what all rollouts read of it, the first of them first. Default: this alone. */
   readonly earlier?: () => Promise<readonly EarlierReading[]>;
+  /** The rollout has changed the tenant and isn't through there: it may have replaced what was read. Default: false. */
+  readonly isInterrupted?: boolean;
 }
 
 /** What one rollout read of a tenant. */

@@ -6,6 +6,7 @@ import { counted, number } from "../../render/words";
 import { cutByDanger, sortByDanger } from "../../settings/danger";
 import { excerpt, harmless, printable } from "../../settings/text";
 import type { AddedTenant } from "./add-tenant";
+import type { AvoidedStack } from "./choose-stack";
 import type { PlacedTenant } from "./place-tenant";
 
 /** So many of what a first rollout would bring are named. */
@@ -15,11 +16,13 @@ const LONGEST = 200;
 /**
  * What is taken in, and what a first rollout would do, for a terminal; ended by a line end.
  *
+ * @param avoided stacks that it doesn't get, though they have its name.
  * @param baseline the file that is included; undefined: none.
  */
 export function addedText(
   { target, wave }: PlacedTenant,
   { made, plan, hasStack }: AddedTenant,
+  avoided: readonly AvoidedStack[],
   baseline: string | undefined,
   width: number,
 ): string {
@@ -56,6 +59,10 @@ export function addedText(
       : [
           `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
         ]),
+    ...avoided.map(
+      ({ stack, why, isKept }) =>
+        `It gets the stack ${target.stack} and not ${stack}: ${why}.${isKept ? ` If it is the same tenant all the same, remove \`stack\` from its lines in ${printable(target.place.file)} before its first rollout.` : ""}`,
+    ),
     ...(hasStack
       ? [`Its stack ${target.stack} was kept: the next rollout goes on with what that declared.`]
       : []),

@@ -24,6 +24,8 @@ export interface AskedTenant {
   readonly keyVariable?: string;
   /** The settings file that is made, relative to the working folder. Default: as the defaults have it, else `settings/NAME.yaml` beside the targets file. */
   readonly settings?: string;
+  /** Default: its name, or with a number behind it where that is the stack of another tenant. */
+  readonly stack?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** The wave that it is to be in; it gets the labels that this one asks for. */
   readonly wave?: string;
@@ -67,7 +69,9 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
     );
   }
   const labels = { ...labelsOf(asked.wave, now), ...asked.labels };
-  const written = withoutSaid(asked, labels, isFirst ? undefined : before);
+  const others = now?.targets ?? [];
+  const stack = asked.stack ?? freeStack(name, others, []);
+  const written = withoutSaid({ ...asked, stack }, labels, isFirst ? undefined : before);
   const after = addTenant(before, name, written);
   const would = readWouldBe(`With ${quote(name)} in it`, file, (path) =>
     resolve(path) === resolve(file) ? after : read(path),
@@ -83,11 +87,29 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
     before,
     after,
     isFirst,
-    others: now?.targets ?? [],
+    others,
     targets: would,
     wave: waveOf(target, would, asked.wave),
   };
 }
+
+/**
+ * A name for the stack of a new tenant that no other tenant's stack has: the tenant's own name, or that with a number behind it.
+ *
+ * @param avoided further stacks that it must not be.
+ */
+export function freeStack(name: string, others: readonly Target[], avoided: readonly string[]): string {
+  // On many disks, files that differ only in case are one.
+  const taken = new Set([...others.map(({ stack }) => stack), ...avoided].map((one) => one.toLowerCase()));
+  for (let number = 1; ; number++) {
+    const tail = number === 1 ? "" : `-${number}`;
+    const stack = `${name.slice(0, LONGEST_NAME - tail.length)}${tail}`;
+    if (!taken.has(stack.toLowerCase())) return stack;
+  }
+}
+
+/** So many characters a stack's name may have. */
+const LONGEST_NAME = 100;
 
 /**
  * Reads a targets file as it would be.
@@ -147,14 +169,20 @@ function waveOf({ name }: Target, would: Targets, wanted: string | undefined): s
 
 /** What has to be written of it beside what the file's defaults say. */
 function withoutSaid(
-  { name, file, baseUrl, keyVariable, settings }: AskedTenant,
+  { name, file, baseUrl, keyVariable, settings, stack }: AskedTenant,
   labels: Readonly<Record<string, string>>,
   before: string | undefined,
 ): WrittenTenant {
   const defaults = before === undefined ? undefined : defaultsIn(before);
   const own = Object.keys(labels).length === 0 ? undefined : labels;
   const path = settings === undefined ? undefined : relative(dirname(file), settings).split(sep).join("/");
-  let written: WrittenTenant = withoutUndefined({ baseUrl, keyVariable, settings: path, labels: own });
+  let written: WrittenTenant = withoutUndefined({
+    baseUrl,
+    keyVariable,
+    settings: path,
+    stack: stack === name ? undefined : stack,
+    labels: own,
+  });
   const wants = { baseUrl: "--base-url URL", key: "--key-env VARIABLE" } as const;
   for (const [field, option] of Object.entries(wants)) {
     const isGiven = field === "key" ? keyVariable !== undefined : baseUrl !== undefined;

@@ -27,7 +27,7 @@ export async function endTenantSkip(
 }
 
 /** Undefined where the environment doesn't name a usable state backend: the skip holds in that of its rollouts. */
-function backendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
+export function backendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
   try {
     return stateBackend(environment, projectFolder(file)).fingerprint;
   } catch (error) {

@@ -17,6 +17,7 @@ import {
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { Tenant } from "../../../provider/tenant";
 import { answering } from "../../support/answering";
+import { laggingLists } from "../../support/lagging-lists";
 
 /** One provider process on a tenant, and what went over the wire. */
 interface Process extends AsyncDisposable {
@@ -54,6 +55,9 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
 }
+
+/** As long as lists may lag, with growing pauses. */
+const MOST_READINGS = 8;
 
 const pages = (list: string, count: number): string[] =>
   Array.from({ length: count }, (_, at) => `GET ${list} ${at + 1}`).sort();
@@ -122,12 +126,14 @@ describe("an import of thousands, asked for at once", () => {
     const byId = await Promise.all(rows.map(({ id }) => allowDenyEntry.lookUp(id, process.context)));
     expect(process.trace()).toEqual(pages("allow", 1));
     expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
-    // One that is missing costs one reading more, for all that are.
+    // One that is missing is read again as long as lists may lag, once for all that are missing.
     const gone = await Promise.all(
       [0, 1, 2].map((at) => allowDenyEntry.lookUp(`deny:gone-${at}.example`, process.context)),
     );
     expect(gone).toEqual([undefined, undefined, undefined]);
-    expect(process.trace()).toEqual(pages("deny", 25));
+    const again = process.trace();
+    expect(new Set(again)).toEqual(new Set([...pages("deny", 25), ...pages("allow", 1)]));
+    expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 26);
   });
 
   it("reads the VIPs once, whatever case their mailboxes are written in", async () => {
@@ -154,12 +160,31 @@ describe("an import of thousands, asked for at once", () => {
     });
     expect(process.trace()).toEqual([]);
     expect(await vipEmployee.lookUp("nobody@acme.example", process.context)).toBeUndefined();
-    expect(process.trace()).toEqual(pages("vip_employees", 3));
+    const again = process.trace();
+    expect(new Set(again)).toEqual(new Set(pages("vip_employees", 3)));
+    expect(again.length).toBeLessThanOrEqual(MOST_READINGS * 3);
     expect(await reasonOf(vipEmployee.lookUp("Ruth Castellan", process.context))).toBe(
       '"Ruth Castellan" names no VIP: "Ruth Castellan" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
     );
     expect(process.trace()).toEqual([]);
   });
+
+  it.each(["deny:evil-0.example", "its id", "VIP-0@acme.example"])(
+    "finds what the lists show late: %s",
+    async (name) => {
+      const lists = laggingLists(0);
+      await using process = await processOn({ scenario: scenario(EVIL.slice(0, 2), 1), ...lists });
+      const row = process.sandbox.allowDenyEntries("acme").find(({ value }) => value === evil(0));
+      lists.hide("deny", 3);
+      lists.hide("vips", 3);
+      const isVip = name.startsWith("VIP");
+      const given = name === "its id" ? (row?.id ?? "") : name;
+      const lifecycle = isVip ? vipEmployee : allowDenyEntry;
+      expect(await lifecycle.lookUp(given, process.context)).toMatchObject({
+        id: isVip ? "vip-0@acme.example" : row?.id,
+      });
+    },
+  );
 
   it("finds what one reading of several pages missed while another writer was at work", async () => {
     let hidden = 1;
@@ -213,8 +238,6 @@ describe("the import of an entry", () => {
       ["Evil.Example (Global)", "1"],
       ["mail.example", "3"],
       ["ALLOW: Mail.Example (graymail)", "3"],
-      ["deny:mail.example", undefined],
-      ["allow:mail.example (global)", undefined],
       ["allow:both.example", "4"],
       ["bücher.example", "8"],
       ["deny:BÜCHER.example.", "8"],
@@ -225,11 +248,13 @@ describe("the import of an entry", () => {
       ["\\u{1b}[31m", "\u001b[31m"],
       ["untold.example", "14"],
       ["deny:untold.example (graymail)", "14"],
-      ["gone.example", undefined],
     ] as const) {
       expect([name, await idOf(name)]).toEqual([name, id]);
     }
     expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
+    for (const name of ["deny:mail.example", "allow:mail.example (global)", "gone.example"]) {
+      expect([name, await idOf(name)]).toEqual([name, undefined]);
+    }
     const { id, state, inputs } = (await allowDenyEntry.lookUp("red.example", process.context)) ?? {};
     expect([id, state?.comment, inputs]).toEqual([
       "\\u{1b}[31m",

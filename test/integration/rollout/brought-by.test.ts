@@ -26,5 +26,9 @@ it("names the rollout, wave and digests that brought a value to a tenant, and no
   ]);
   expect(await broughtBy(database, "acme", "other.example")).toEqual([]);
   expect(await broughtBy(database, "globex", "flood.example")).toEqual([]);
+  // By the stack: a tenant may have had another name then, and its name another tenant.
+  await database.query("UPDATE rollout_tenants SET name = 't001' WHERE name = 'acme'");
+  expect(await broughtBy(database, "acme", "flood.example")).toEqual(acme);
+  expect(await broughtBy(database, "t001", "flood.example")).toEqual([]);
   await database.close();
 });

@@ -196,6 +196,20 @@ describe("tenants without VIPs", () => {
     });
   });
 
+  it("reports a key of a tenant that nobody knows, and shows nothing that this one holds", async () => {
+    const keys = { acme: keyOf("stranger") };
+    const { code, stdout } = await fleet.run(keys, "fleet", "status", "--format", "json");
+    expect(code).toBe(1);
+    expect(
+      (JSON.parse(stdout) as Read).tenants.map(({ name, standing, error }) => [name, standing, error?.code]),
+    ).toEqual([
+      ["acme", "key-wrong", "ERR_OTHER_TENANT"],
+      ["globex", "in-step", undefined],
+      ["hooli", "in-step", undefined],
+    ]);
+    expect(stdout).not.toContain("hidden.example");
+  });
+
   it("names the tenant whose key it is, and the rollout that read it", async () => {
     const { stdout } = await fleet.run(SWAPPED, "fleet", "status", "--only", "globex", "--format", "json");
     expect((JSON.parse(stdout) as Read).tenants[0]?.error).toEqual({

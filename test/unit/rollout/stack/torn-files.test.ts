@@ -66,6 +66,24 @@ it("removes a state that never got its name, but not of a stack that another mac
   expect(readdirSync(stacks).sort()).toEqual(["t01.json.tmp", "t2.json.tmp"]);
 });
 
+it("removes a lock that is empty or cut off, and no other", async () => {
+  lock("t0");
+  const locks = join(folder, ".pulumi/locks/organization/p/t0");
+  writeFileSync(join(locks, "b.json"), "");
+  writeFileSync(join(locks, "c.json"), '{"pid":1,"user');
+  lay("t0.json", "");
+  expect(replaceTornStates(files)).toEqual([]);
+  expect(await removeUnnamedFiles(files)).toEqual([
+    expect.stringContaining("b.json"),
+    expect.stringContaining("c.json"),
+  ]);
+  expect(readdirSync(locks)).toEqual(["a.json"]);
+  rmSync(join(locks, "a.json"));
+  writeFileSync(join(locks, "b.json"), "");
+  expect(await removeUnnamedFiles({ backend: files.backend, project: "p" })).toHaveLength(1);
+  expect(replaceTornStates(files)).toHaveLength(1);
+});
+
 it("looks at no backend but one of files", () => {
   lay("t0.json.attrs", "");
   for (const backend of [undefined, "s3://states", "https://pulumi.example", "postgres://u:p@db/states"])

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { begun, Fleet, keyVariable, settingsOf, statesIn } from "../support/fleet";
+
+/*
+ * A tenant's name that means another company's tenant than before, and a tenant with another name: through the real command and the real
+ * engine. The tenants have no VIPs, and hold the same but for their own entry: only what rollouts read tells them apart.
+ */
+
+let fleet: Fleet;
+let id: string;
+
+/** `t0` and `t1` are brought an allow beside their baseline; `t2` is another company's, and is in no file. */
+beforeEach(async () => {
+  fleet = await Fleet.start({ tenants: 3, entries: 2 });
+  await fleet.write("tenants.yaml", targets("t0: {}"));
+  await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
+  await fleet.commitAll("All tenants");
+  for (const [list, value] of [
+    ["allow", "partner.example"],
+    ["deny", "evil0.example"],
+    ["deny", "evil1.example"],
+  ]) {
+    const body = { list, value, entry_type: "domain", verdict_scope: "global", comment: "" };
+    await fleet.console("t2", "POST", "/allow_deny_entries", body);
+  }
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  ({ id } = first.report());
+  await fleet.write("settings/t0.yaml", settingsOf("t0"));
+  fleet.take();
+});
+
+afterEach(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+function targets(first: string): string {
+  return `version: 1
+project: fleet
+defaults: { baseUrl: "${fleet.sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants:
+  ${first}
+  t1: {}
+waves:
+  - { name: all, maxConcurrent: 2 }
+`;
+}
+
+/** By the tenant of the service. */
+function writes(): string[] {
+  const written = fleet.take().filter(({ method }) => method !== "GET");
+  return [...new Set(written.map(({ tenant }) => tenant ?? ""))].sort();
+}
+
+const unfolded = (text: string): string => text.replaceAll(/\s+/g, " ");
+const OTHERS = ["allow partner.example", "deny evil0.example", "deny evil1.example"];
+
+describe("a name that is used again for another company", () => {
+  it("gets a stack of its own by `tenant add`, and no earlier rollout is rolled back there", async () => {
+    await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
+    const removed = await fleet.begin({}, "tenant", "remove", "t0").ended;
+    expect(removed.code, removed.output).toBe(0);
+    const added = await fleet.begin({}, "tenant", "add", "t0", "--key-env", "T2_KEY").ended;
+    expect(added.code, added.output).toBe(0);
+    expect(unfolded(added.stdout)).toContain(
+      `It gets the stack t0-2 and not t0: the rollout ${id} read another tenant of the service there`,
+    );
+    expect(await fleet.read("tenants.yaml")).toContain("stack: t0-2");
+    fleet.take();
+    const first = await fleet.rollout("--yes");
+    expect(first.code, first.output).toBe(0);
+    expect([fleet.holds("t2"), writes()]).toEqual([OTHERS, []]);
+
+    const back = await fleet.rollout("rollback", id, "--yes");
+    expect([back.code, begun(back)], back.output).toEqual([2, ["t1"]]);
+    expect(back.report().skipped).toMatchObject([
+      { name: "t0", reason: expect.stringContaining('its stack is now "t0-2"') },
+    ]);
+    expect([fleet.holds("t1"), fleet.holds("t2")]).toEqual([[], OTHERS]);
+  });
+
+  it("keeps its stack by `tenant add` where it is the same tenant with another key", async () => {
+    await fleet.write("settings/t0.yaml", settingsOf("t0", "allow:\n  - partner.example\n"));
+    expect(await fleet.begin({}, "tenant", "remove", "t0").ended).toMatchObject({ code: 0 });
+    const added = await fleet.begin({ T0_KEY: "sandbox-t0-console" }, "tenant", "add", "t0").ended;
+    expect(added.code, added.output).toBe(0);
+    expect(added.stdout).toContain("Its stack t0 was kept");
+  });
+
+  it("by hand, is refused until it has a stack of its own", async () => {
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
+    const refused = await fleet.rollout("--yes");
+    expect([refused.code, writes()], refused.output).toEqual([3, []]);
+    expect(unfolded(refused.output)).toMatch(
+      /t0 \[other-tenant\].*another tenant of the service than the rollout .* read/,
+    );
+    expect(refused.output).not.toContain("partner.example");
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY }, stack: globex }"));
+    const own = await fleet.rollout("--yes");
+    expect(own.code, own.output).toBe(0);
+    expect(fleet.holds("t2")).toContain("allow partner.example");
+  });
+
+  it("by hand, is left out by a rollback, which reaches the others and says so by its exit code", async () => {
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: T2_KEY } }"));
+    const plan = await fleet.rollout("rollback", id);
+    expect(unfolded(plan.output)).toMatch(/t0, since .*: its key opens another tenant of the service/);
+    const back = await fleet.rollout("rollback", id, "--yes");
+    expect([back.code, begun(back), writes()], back.output).toEqual([2, ["t1"], ["t1"]]);
+    expect(fleet.holds("t2")).toEqual(OTHERS);
+    const only = await fleet.rollout("rollback", id, "--only", "t0", "--yes");
+    expect([only.code, writes()], only.output).toEqual([1, []]);
+    await fleet.write("tenants.yaml", targets("t0: { key: { environment: NEW_KEY } }"));
+    const keys = { NEW_KEY: "sandbox-t0-console", EMAIL_SECURITY_KEY_VARIABLES: "NEW_KEY,T1_KEY" };
+    const rest = await fleet.begin(keys, "rollout", "rollback", id, "--yes").ended;
+    expect([rest.code, begun(rest), fleet.holds("t0")], rest.output).toEqual([0, ["t0"], []]);
+  });
+
+  it("between the planning and the write, is not written to", async () => {
+    const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+    const [file = ""] = targets("t0: {}").split("waves:");
+    await fleet.write("tenants.yaml", file.replace("  t0: {}\n  t1: {}\n", "  t1: {}\n  t0: {}\n") + waves);
+    await fleet.baseline(["evil0.example", "evil1.example", "more.example"]);
+    expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
+    fleet.take();
+    const other = fleet.environment[keyVariable("t2")];
+    const wrong = await fleet.begin({ T0_KEY: other }, "rollout", "resume").ended;
+    expect([wrong.code, writes()], wrong.output).toEqual([1, []]);
+    expect(wrong.output).toContain("ERR_OTHER_TENANT");
+    expect(fleet.holds("t2")).toEqual(OTHERS);
+    const own = await fleet.rollout("resume");
+    expect(own.code, own.output).toBe(0);
+  });
+});
+
+describe("a tenant with another name", () => {
+  it("is rolled back to what it held before a rollout that knew it by its former name", async () => {
+    const renamed = await fleet.begin(
+      { ACME_KEY: fleet.environment["T0_KEY"] },
+      "tenant",
+      "rename",
+      "t0",
+      "acme",
+    ).ended;
+    expect(renamed.code, renamed.output).toBe(0);
+    const back = await fleet.rollout("rollback", id, "--yes");
+    expect([back.code, begun(back)], back.output).toEqual([0, ["acme", "t1"]]);
+    expect(statesIn(back.report())).toEqual({ acme: "done", t1: "done" });
+    expect(back.output).toMatch(/"t0" is now called "acme" \(tenants\.yaml:\d+\)/);
+    expect([fleet.holds("t0"), fleet.holds("t1")]).toEqual([[], []]);
+    expect((await fleet.report(id)).advice).toEqual([]);
+  });
+
+  it("leaves its former name to a new tenant, which gets a stack of its own", async () => {
+    await fleet.begin({}, "tenant", "rename", "t0", "acme").ended;
+    const added = await fleet.begin(
+      {},
+      "tenant",
+      "add",
+      "t0",
+      "--key-env",
+      "T2_KEY",
+      "--settings",
+      "settings/new.yaml",
+    ).ended;
+    expect(added.code, added.output).toBe(0);
+    expect(unfolded(added.stdout)).toContain('It gets the stack t0-2 and not t0: it is the stack of "acme".');
+    fleet.take();
+    const back = await fleet.rollout("rollback", id, "--yes");
+    expect([back.code, begun(back), writes()], back.output).toEqual([0, ["acme", "t1"], ["t0", "t1"]]);
+  });
+});
