@@ -8,5 +8,6 @@ export {
   writtenSoFirst,
 } from "./matching";
 export { readUntil } from "./read-until";
-export { type CreatedEntry, type Deletion, Tenant } from "./tenant";
+export { Tenant } from "./tenant";
 export { TimeIsOverError, TimeLimit } from "./time-limit";
+export type { CreatedEntry, Deletion } from "./write-results";

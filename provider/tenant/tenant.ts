@@ -25,6 +25,7 @@ import { type Gather, gatherForAMoment, realSleep, type Sleep } from "./time";
 import { Turns } from "./turns";
 import { VipBatches } from "./vip-batches";
 import { createVipSnapshot, readVipsAmong, rowAfterEdit } from "./vip-snapshot";
+import type { CreatedEntry, Deletion } from "./write-results";
 
 export interface TenantOptions {
   readonly client: SettingsClient;
@@ -35,15 +36,6 @@ export interface TenantOptions {
   /** Default: for a moment. */
   readonly gather?: Gather;
 }
-
-/** What a create answered with, and whether that entry was not on the lists before. */
-export interface CreatedEntry {
-  readonly row: AllowDenyEntryRow;
-  readonly isNew: boolean;
-}
-
-/** What came of a deletion: `gone` where the service knows no such entry, `refused` where it answers that it did not delete it. */
-export type Deletion = "deleted" | "gone" | "refused" | "changed";
 
 /**
  * One tenant as the provider process sees it. Every resource of a stack asks this one object, so reads are shared:

@@ -18,6 +18,7 @@ import type { GoingStack } from "../../rollout/tenants/going-stack";
 import type { RemovedTenant } from "../../rollout/tenants/remove-tenant";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { TenantIdentity } from "../../settings/tenant-identity";
+import { acceptsEmptyTenant } from "../../settings/tenant-people";
 import { harmless, quote } from "../../settings/text";
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
@@ -201,6 +202,7 @@ async function otherTenant(
     const same = await findSameTargetsIn(
       new Map([[target, identity]]),
       async (of) => await rememberedIdentities(database, { project }, targets, of),
+      (name) => acceptsEmptyTenant(process.env, name),
     );
     return same.length === 0 ? undefined : new SameTenantError(same);
   });

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { ReadCache } from "../../files/read-settings";
 import { withoutKeys } from "../../machine/child-environment";
 import type { Guard, Plan } from "../../plan/plan";
-import { eachAtOnce } from "../../settings/at-once";
 import { hashOf } from "../../settings/plan-digest";
 import { secretsIn } from "../../settings/secrets";
 import type { TenantIdentity } from "../../settings/tenant-identity";
@@ -21,7 +20,6 @@ import { checkReach, lookWith, type Reach } from "../probing/target-client";
 import type { PermitOffice } from "../rate-limit/permit-office";
 import { ChangeTally, type SharedChange } from "../report/change-tally";
 import { projectFolder, type StateBackend } from "../stack/state-backend";
-import { readKey } from "../targets/read-key";
 import { findSameKeys, SameKeyError } from "../targets/same-key";
 import {
   findSameTargetsIn,
@@ -44,6 +42,7 @@ import {
 } from "./plan-target";
 import { planWithMail } from "./plan-with-mail";
 import { endedEarly, type PlanFailure } from "./planning-ended";
+import { readKeys } from "./read-keys";
 import type { OrphanedStack } from "./renamed-tenant";
 import { eachTakenStack } from "./taken-stacks";
 import { tenantError } from "./tenant-error";
@@ -370,35 +369,4 @@ export function engineEnvironment(
 ): NodeJS.ProcessEnv {
   const own = withoutKeys(environment, keyVariables);
   return url === undefined ? own : { ...own, PULUMI_BACKEND_URL: url };
-}
-
-async function readKeys(
-  targets: readonly Target[],
-  {
-    environment,
-    concurrency,
-    tally,
-    goOn,
-  }: Pick<PlanRolloutOptions, "environment" | "concurrency"> & {
-    readonly tally: FailureTally;
-    readonly goOn: () => void;
-  },
-): Promise<{
-  readonly keys: ReadonlyMap<Target, string>;
-  readonly keyless: readonly { readonly target: Target; readonly error: unknown }[];
-}> {
-  const keys = new Map<Target, string>();
-  const keyless: { readonly target: Target; readonly error: unknown }[] = [];
-  await eachAtOnce(targets, concurrency, async (target) => {
-    goOn();
-    // A command that a key comes from may take long to fail.
-    if (tally.over.length > 0) return;
-    try {
-      keys.set(target, await readKey(target, { environment }));
-    } catch (error) {
-      tally.add(target.name);
-      keyless.push({ target, error });
-    }
-  });
-  return { keys, keyless };
 }

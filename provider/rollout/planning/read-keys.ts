@@ -1,0 +1,39 @@
+import { eachAtOnce } from "../../settings/at-once";
+import type { Target } from "../model/target";
+import { readKey } from "../targets/read-key";
+import type { FailureTally } from "../targets/tolerance";
+
+/** Reads the key of each tenant; those without one are returned with the error. */
+export async function readKeys(
+  targets: readonly Target[],
+  {
+    environment,
+    concurrency,
+    tally,
+    goOn,
+  }: {
+    readonly environment: NodeJS.ProcessEnv;
+    readonly concurrency: number;
+    readonly tally: FailureTally;
+    /** Throws when the planning is to end. */
+    readonly goOn: () => void;
+  },
+): Promise<{
+  readonly keys: ReadonlyMap<Target, string>;
+  readonly keyless: readonly { readonly target: Target; readonly error: unknown }[];
+}> {
+  const keys = new Map<Target, string>();
+  const keyless: { readonly target: Target; readonly error: unknown }[] = [];
+  await eachAtOnce(targets, concurrency, async (target) => {
+    goOn();
+    // A command that a key comes from may take long to fail.
+    if (tally.over.length > 0) return;
+    try {
+      keys.set(target, await readKey(target, { environment }));
+    } catch (error) {
+      tally.add(target.name);
+      keyless.push({ target, error });
+    }
+  });
+  return { keys, keyless };
+}
