@@ -8,14 +8,14 @@ import { excerpt, harmless, printable } from "../../settings/text";
 import type { AddedTenant } from "./add-tenant";
 import type { PlacedTenant } from "./place-tenant";
 
-/** So many of what a first rollout would bring are named. */
+/** The maximum number of the first rollout's changes to show. */
 const SHOWN = 20;
 const LONGEST = 200;
 
 /**
- * What is taken in, and what a first rollout would do, for a terminal; ended by a line end.
+ * Describes the new tenant and its first rollout for a terminal, with a trailing newline.
  *
- * @param baseline the file that is included; undefined: none.
+ * @param baseline the included file; undefined: none.
  */
 export function addedText(
   { target, wave }: PlacedTenant,
@@ -76,7 +76,7 @@ function rolloutWith(hasStack: boolean | undefined): string {
   }
 }
 
-/** What the first rollout of it would do, in sentences. */
+/** Describes the effects of the first rollout, in sentences. */
 function firstRollout({ changes, guards }: Plan, baseline: string | undefined, rollout: string): string[] {
   if (guards.length > 0) {
     return [`${rollout} would be stopped:`, ...guards.map(({ message }) => message)];

@@ -5,7 +5,7 @@ import { nameOfWho } from "../model/origin";
 import type { Target, Targets } from "../model/target";
 import { projectFolder, stateBackend } from "../stack/state-backend";
 
-/** A skip belongs to a stack, and so outlives the tenant's line in the targets file. */
+/** Finds the skip of a tenant. A skip belongs to a stack, so it outlives the tenant's line in the targets file. */
 export async function findTenantSkip(
   database: Database,
   { stack }: Pick<Target, "stack">,
@@ -26,7 +26,7 @@ export async function endTenantSkip(
   await endSkips(database, [skip], { by: nameOfWho(environment), nowMs: Date.now() });
 }
 
-/** Undefined where the environment doesn't name a usable state backend: the skip holds in that of its rollouts. */
+/** Undefined if the environment doesn't name a usable state backend. A skip applies only to the backend of its rollouts. */
 function backendFingerprint(file: string, environment: NodeJS.ProcessEnv): string | undefined {
   try {
     return stateBackend(environment, projectFolder(file)).fingerprint;
