@@ -30,8 +30,7 @@ export interface FindInFleetOptions {
 
 /**
  * Searches the settings files and the lists of many tenants. Keeps only the rows of a list that match. Sends ⌈N/200⌉ requests for each
- * list.
- * Also reads the VIPs if they are needed to identify the tenant.
+ * list. Also reads the VIPs if they are needed to identify the tenant.
  *
  * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow. Nothing has been requested then.
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.

@@ -18,9 +18,8 @@ export interface ReadEachOptions<T> {
   readonly concurrency: number;
   /**
    * How to treat tenants with the same key, which are one tenant of the service. `refused`: each settles with an error. `compared`: reads
-   * them
-   * first. If the people of all but one differ from the tenant's, the key belongs to the remaining one, and only the others settle with an
-   * error. Default: reads them like any others.
+   * them first. If all but one turn out to be other tenants by their people, the key belongs to that one, and only the others settle with
+   * an error. Default: reads them like any others.
    */
   readonly sameKeys?: "refused" | "compared";
   /**
@@ -115,7 +114,7 @@ export async function readEach<T>(
   if (identity === undefined) return;
   const identities = new Map([...reads].map(([target, one]) => [target, identity(one)]));
   const same = await findSameTargetsIn(identities, memory);
-  // A tenant with a wrong key learns first which tenant its key opens. Only then comes the tenant that is opened by another key.
+  // The error about a tenant's own key takes precedence over the error about another key that opens the tenant.
   for (const which of ["wrong", "replaced"] as const) {
     for (const group of same) {
       const error = new SameTenantError([group]);

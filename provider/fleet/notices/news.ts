@@ -50,8 +50,8 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
 }
 
 /**
- * The differences that a person may have caused at a tenant. If the state after the last rollout is unknown, these are the entries that no
- * file declares, and the entries on another list than declared.
+ * The differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are undeclared entries, and
+ * entries on another list than declared.
  */
 export function noticeableOf({
   standing,

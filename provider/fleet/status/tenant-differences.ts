@@ -124,7 +124,7 @@ function differenceOf(
       declared: declared && sentOf(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
-      // For behind differences that stay, the files themselves are the reason.
+      // Behind differences need no reason, because the files themselves are the reason, unless an entry is leaving.
       why: behind && what !== "leaving" ? undefined : why,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),

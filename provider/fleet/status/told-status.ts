@@ -120,7 +120,7 @@ const UNATTRIBUTED = [
   ["never-rolled-out", "Never rolled out, and not as their files declare"],
 ] as const;
 
-/** During a first rollout, some entries of a tenant may already be behind or drifted. */
+/** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
 function reasonOf({ standing, unattributed }: TenantStatus): FleetStanding | undefined {
   if (unattributed === undefined) return undefined;
   return standing === "not-known" ? standing : "never-rolled-out";

@@ -39,8 +39,7 @@ export type EntryRow = readonly string[];
 /**
  * How a tenant differs from its declarations. `undeclared`, `leaving`: the tenant holds the entry, but no file declares it. `ignored`: the
  * same, but the files leave it alone. `changed`, `missing`: somebody changed it at the tenant. `to-change`, `to-add`: the files have
- * changed,
- * and no rollout has applied them yet.
+ * changed, and no rollout has applied them yet.
  */
 export type UnlikeWhat =
   | "undeclared"
@@ -145,7 +144,7 @@ export class EntryStore {
     const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
     const used = new Set([...this.#declared.values()].flat());
     for (const [index] of [...unlike.values()].flat()) used.add(index);
-    // Drops entries that only a deleted tenant held, so that they never reach a file.
+    // Drops entries that only occur in discarded data of a tenant, so that they never reach a file.
     const order = [...used].sort((one, other) => this.#compare(one, other));
     const numbers: number[] = [];
     for (const [number, index] of order.entries()) numbers[index] = number;

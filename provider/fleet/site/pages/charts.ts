@@ -38,7 +38,7 @@ ${tableOf(title, times, series)}</figure>`;
 
 const WIDTH = 600;
 const HEIGHT = 150;
-/** The maximum number of times in the table, latest last. The files of the runs have all of them. */
+/** The maximum number of times in the table, which shows the latest. The files of the runs have all of them. */
 const MOST_ROWS = 60;
 
 function tableOf(title: string, times: readonly string[], series: readonly Series[]): Html {

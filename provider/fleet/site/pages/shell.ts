@@ -90,7 +90,7 @@ export function sectionHtml(
   );
 }
 
-/** From this number of tenants, a point that applies to all of them doesn't list their names. */
+/** With more tenants than this, a point that applies to all of them doesn't list their names. */
 const MANY = 8;
 
 /** Renders a section on the page of its only tenant. */
