@@ -275,8 +275,8 @@ export class RolloutRun {
 }
 
 /**
- * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from
- * that file.
+ * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from that
+ * file.
  *
  * @param recorded the rollout's tenants in the journal.
  * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.

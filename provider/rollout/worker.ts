@@ -32,8 +32,8 @@ export interface WorkerOptions {
 }
 
 /**
- * Changes tenants of rollouts that other processes coordinate, until it is asked to stop. The coordinators decide which tenants to
- * change, and when. Therefore any number of workers may join and leave.
+ * Changes tenants of rollouts that other processes coordinate, until it is asked to stop. The coordinators decide which tenants to change,
+ * and when. Therefore any number of workers may join and leave.
  *
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) if the database can't be reached or used at the beginning.
@@ -54,7 +54,7 @@ export async function runWorker({
   // The import has to wait until `openDatabase` has found the package installed.
   const { workOnPgBoss } = await import("./queue/work-on-pg-boss.js");
   const office = new PermitOffice(journal.database);
-  // Only the rollouts name the variables with the tenants' keys, so the pool gets none of them.
+  // Only each rollout names the variables that hold keys. A minimal environment can't contain any of them.
   const pool = new EnginePool(leanEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
   // The limits of each service address, as declared by the rollouts whose jobs this worker takes.
@@ -67,7 +67,7 @@ export async function runWorker({
   const change = tenantJob({ journal, pool, office, addresses, environment, log, worker, workFolder });
   const doJob: DoJob = async (job, signal) => {
     const name = quote(job.tenant);
-    // A deficiency of this machine is not a failure of the tenant: another worker may succeed, so this one ends.
+    // If this machine lacks something, the tenant has not failed: another worker may succeed, so this one ends.
     await workFolder(job.rollout).catch((error: unknown) => {
       // An unreachable database is a reason to wait, not to end the worker.
       if (!isOfStorage(error)) misfit.abort(error);

@@ -10,7 +10,7 @@ import { countsOf, iso } from "../report/report-of";
 export interface HistoryRequest {
   /** Selects the rollouts that changed this tenant, or tried to change it. */
   readonly tenant?: string;
-  /** The earliest and the latest time of the beginning, in milliseconds since 1970. The latest is exclusive. */
+  /** Selects the rollouts that began at this time or later, and before `beforeMs`. Both in milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly beforeMs?: number;
   /** The maximum number of rollouts. */
@@ -19,7 +19,7 @@ export interface HistoryRequest {
 
 const SHOWN_CHANGES = 10;
 
-/** @param isHeld tells whether a run holds a rollout now. */
+/** @param isHeld returns whether a run holds a rollout now. */
 export async function historyOf(
   journal: Journal,
   { tenant, sinceMs = Number.NEGATIVE_INFINITY, beforeMs = Number.POSITIVE_INFINITY, limit }: HistoryRequest,

@@ -7,8 +7,8 @@ import { sharedLines, whatWords } from "./change-words";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /**
- * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change
- * that several tenants share appears once.
+ * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change that
+ * several tenants share appears once.
  *
  * @param only the names of the tenants to show. Default: all.
  */

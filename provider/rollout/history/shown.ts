@@ -16,8 +16,8 @@ import { iso } from "../report/report-of";
 import { keptChange } from "./prune-rollout";
 
 /**
- * @param isWhole whether to read the plans. Without them, changes come from the report, which has only the first few of each tenant, and
- * no tickets or comments. Default: true.
+ * @param isWhole whether to read the plans. Without them, changes come from the report, which has only the first few of each tenant, and no
+ * tickets or comments. Default: true.
  * @throws {JournalError} if a plan can't be read.
  */
 export async function shownRollout(

@@ -18,9 +18,9 @@ import { type ShownPlan, type ToldWhole, toldWhole } from "./told-whole";
 const MIN_LIMIT = 32_768;
 
 /**
- * Renders the plan of all tenants for a comment on a pull request on GitHub or GitLab. The most important changes come first, and a
- * change that several tenants share appears once. Anything that doesn't fit is summarized. Values from outside can't become markup, links
- * or mentions. The first line is the same as in the plan of a single tenant.
+ * Renders the plan of all tenants for a comment on a pull request on GitHub or GitLab. The most important changes come first, and a change
+ * that several tenants share appears once. Anything that doesn't fit is summarized. Values from outside can't become markup, links or
+ * mentions. The first line is the same as in the plan of a single tenant.
  *
  * @throws RangeError if the limit is too low for a useful comment.
  */

@@ -105,8 +105,7 @@ const BATCH = 20;
  * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  * @throws {SameKeyError} if two tenants have the same key.
  * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service; (`ERR_OTHER_TENANT`) if a
- * key
- * opens a tenant that an earlier rollout read under another name.
+ * key opens a tenant that an earlier rollout read under another name.
  * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) if it was stopped.
  */

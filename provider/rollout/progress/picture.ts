@@ -29,7 +29,7 @@ export class Picture {
     this.#write(`${this.#up()}${ERASE_BELOW}${text}\n${shown(this.#lines)}`);
   }
 
-  /** Clears the whole screen. A terminal that rewraps its lines has moved the picture to an unknown position. */
+  /** Clears the whole screen. After a resize, wrapped lines have moved the picture to an unknown position. */
   forget(): void {
     this.#lines = [];
     this.#isDrawn = false;

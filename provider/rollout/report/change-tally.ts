@@ -45,8 +45,7 @@ export class ChangeTally {
 
   /**
    * The most dangerous changes come first, then open risks, accepted risks and warnings, then the changes of the most tenants. Ties follow
-   * the
-   * order of a plan. The order doesn't depend on which tenant was planned first.
+   * the order of a plan. The order doesn't depend on which tenant was planned first.
    */
   get changes(): readonly SharedChange[] {
     const keyed = [...this.#shared.values()].map((change) => [rankOf(change), change] as const);

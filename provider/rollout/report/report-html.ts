@@ -160,7 +160,7 @@ ${all.map(cell)}</ul></section>
 `;
 }
 
-/** From this number of tenants, their cards are smaller, and the browser lays them out only when they become visible. */
+/** The limit for lists. With more tenants, cards are smaller, and the browser lays them out only when they become visible. */
 const MANY = 100;
 
 /** Renders the progress of a wave. The text below it contains the same information. */

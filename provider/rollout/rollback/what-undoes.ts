@@ -33,8 +33,8 @@ export interface Undoing {
 }
 
 /**
- * Inverts those changes of a plan that are still in place. Everything else stays as it is: changes that somebody made since, and
- * everything that the plan never touched. Pure.
+ * Inverts those changes of a plan that are still in place. Everything else stays as it is: changes that somebody made since, and everything
+ * that the plan never touched. Pure.
  *
  * @param plan the plan that changed the tenant.
  * @param known the contents of the tenant's stack.

@@ -31,8 +31,7 @@ const LONGEST_REASON = 1_000;
 
 /**
  * Makes all rollouts of this journal skip tenants, until {@link takeUp}. A tenant that is skipped already keeps its first reason. Changes
- * no
- * tenant.
+ * no tenant.
  *
  * @throws {ConfigurationError} if the reason is missing or too long.
  * @throws {SelectionError} if the targets file doesn't name one of the tenants.

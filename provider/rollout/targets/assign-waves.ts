@@ -25,8 +25,7 @@ const SHOWN = 20;
 
 /**
  * Assigns each tenant to the first wave with a matching rule. Percentages refer to all tenants that match a rule, including those in
- * earlier
- * waves. Leaves out waves without tenants, and reports a warning for each.
+ * earlier waves. Leaves out waves without tenants, and reports a warning for each.
  *
  * @throws {UnassignedTargetsError} (`ERR_ROLLOUT_WAVES`) if a tenant matches no wave.
  */

@@ -30,8 +30,7 @@ export interface KeyOptions {
  *
  * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if the run doesn't allow the source, or the address that the key is for.
  * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) if there is no key, or a header can't carry it. The message names the tenant, the source
- * and
- * the fix.
+ * and the fix.
  */
 export async function readKey(
   target: Target,

@@ -94,8 +94,8 @@ function named({ name, place, key }: Target): string {
 }
 
 /**
- * Finds tenants whose keys open the same tenant of the service, or a tenant that rollouts read under another name, for example after two
- * keys were swapped.
+ * Finds tenants whose keys open the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
+ * example, after two keys were swapped.
  *
  * @param readings the identities that this run read.
  * @param remembered the identities that rollouts read. Default: none.
@@ -150,8 +150,8 @@ export function findSameTargets(
 export type ReadMemory = (of: "declared" | "all") => Promise<RememberedTenants>;
 
 /**
- * Like {@link findSameTargets}, with the memory of a journal. Searches tenants that have left the targets file only if a reading differs
- * from the remembered identity, because a new tenant may be a former one under a new name.
+ * Like {@link findSameTargets}, with the memory of a journal. If a reading differs from the remembered identity, also searches tenants that
+ * have left the targets file, because a new tenant may be a former one under a new name.
  */
 export async function findSameTargetsIn(
   readings: ReadonlyMap<Target, TenantIdentity>,

@@ -24,8 +24,7 @@ export interface AskedTenant {
   readonly keyVariable?: string;
   /**
    * The settings file to create, relative to the working directory. Default: from the file's defaults, or else `settings/NAME.yaml` beside
-   * the
-   * targets file.
+   * the targets file.
    */
   readonly settings?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -52,8 +51,7 @@ export interface PlacedTenant {
  * Adds a tenant to the text of a targets file, and parses the result. Writes nothing, and sends no request.
  *
  * @throws {ConfigurationError} if the name or the settings file exists already, if something is missing, or if the tenant would belong to
- * no
- * wave or to another than the requested one.
+ * no wave or to another than the requested one.
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present or the future file can't be used.
  * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */

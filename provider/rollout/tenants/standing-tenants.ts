@@ -82,9 +82,9 @@ export function sharedFiles(
 }
 
 /**
- * Finds the tenant of the targets file that a tenant of the service seems to be, and why. Either its people have mailboxes in an own domain
- * that only this tenant names, or it holds at least half of what only this tenant declares. The check is needed because two keys may open
- * one tenant.
+ * Finds the tenant of the targets file that a tenant of the service seems to be, and why. Two signs count: its people have mailboxes in an
+ * own domain that only this tenant names, or it holds at least half of what only this tenant declares. The check is needed because two keys
+ * may open one tenant.
  */
 export function knownAs(
   observed: Observed,
