@@ -16,24 +16,24 @@ import type { ReadMemory } from "../rollout/targets/same-tenant";
 import { withoutUndefined } from "../settings/without-undefined";
 import { readEach } from "./read-each";
 
-/** Where a fleet is looked through. */
+/** The options of {@link findInFleet}. */
 export interface FindInFleetOptions {
-  /** How tenants are asked; undefined: they are not, and files alone are read. */
+  /** How to reach the tenants; undefined: only the files are searched. */
   readonly reach: Reach | undefined;
   /** How many tenants are read at once. */
   readonly concurrency: number;
-  /** The day (UTC) by which `expires` is judged. Default: today. */
+  /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
-  /** What rollouts read of tenants. Default: nothing. */
+  /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadMemory;
 }
 
 /**
- * Looks through the settings files and the lists of many tenants. Of a list that was read, only what concerns the values is
- * kept; ⌈N/200⌉ requests a list. The VIPs are read too where they show whose tenant it is.
+ * Searches the settings files and the lists of many tenants. Keeps only the rows of a list that match. Sends ⌈N/200⌉ requests for each
+ * list. Also reads the VIPs if they are needed to identify the tenant.
  *
- * @throws {NotAllowedError} when the targets ask for what the run does not allow: nothing was asked then.
- * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow. Nothing has been requested then.
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function findInFleet(
   matcher: Matcher,

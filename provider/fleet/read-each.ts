@@ -12,39 +12,40 @@ import { eachAtOnce } from "../settings/at-once";
 import type { TenantIdentity } from "../settings/tenant-identity";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 
-/** How the tenants of a fleet are read. */
+/** The options of {@link readEach}. */
 export interface ReadEachOptions<T> {
   readonly reach: Reach;
-  /** How many tenants are read at once, of those whose address answers. */
+  /** How many tenants of responding addresses are read at once. */
   readonly concurrency: number;
   /**
-   * What becomes of tenants with one key, which are one tenant: each is settled with an error that says so. `compared` reads them first:
-   * where all but one are other tenants by their people, the key is that one's, which is read. Default: they are read as any.
+   * How to treat tenants with the same key, which are one tenant of the service. `refused`: each settles with an error. `compared`: reads
+   * them first. If all but one turn out to be other tenants by their people, the key belongs to that one, and only the others settle with
+   * an error. Default: reads them like any others.
    */
   readonly sameKeys?: "refused" | "compared";
   /**
-   * What identifies the tenant in what was read. A tenant whose key opens another one is settled with an error, as far as the other
-   * readings and the memory show it. Default: no tenant is compared.
+   * Returns the identity in a reading. If a tenant's key opens another tenant, according to the other readings and the memory, the tenant
+   * settles with an error. Default: no comparison.
    */
   readonly identity?: (read: T) => TenantIdentity;
-  /** What rollouts read of tenants. Default: nothing. */
+  /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadMemory;
-  /** Reads one; what it answers is all that is kept of the tenant. */
+  /** Reads one tenant. Only the returned value is kept. */
   readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
-  /** Told of each tenant once: what was read of it, or why that could not be. */
+  /** Receives the outcome of each tenant once. */
   readonly settled: (target: Target, outcome: Reading<T>) => void;
 }
 
-/** What was read of a tenant, or why nothing was. */
+/** The value read from a tenant, or the error that prevented it. */
 export type Reading<T> =
   | { readonly read: T; readonly error?: undefined }
   | { readonly read?: undefined; readonly error: unknown };
 
 /**
- * Reads something of each of many tenants, each with its own key, within the permits of its address. One that can't be read
- * is told and hides no other; the tenants of an address that is down cost two time-outs together, and are not asked.
+ * Reads many tenants, each with its own key, within the rate limit of its address. An unreadable tenant doesn't affect the others. An
+ * address that is down costs two time-outs in total, and its tenants get no requests.
  *
- * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readEach<T>(
   targets: readonly Target[],
@@ -79,7 +80,7 @@ export async function readEach<T>(
       targets: asked,
     }),
     concurrency,
-    // However many fail, the others are read.
+    // No number of failures ends the reading early.
     tally: new FailureTally({ waves: [] }),
     signal: reach.signal ?? new AbortController().signal,
     end: () => {},
@@ -93,7 +94,7 @@ export async function readEach<T>(
       ),
     }),
     settled: (target, { plan, error }) => {
-      // Only once all are read it is known that none is another.
+      // The owner of a shared key is known only after all of its tenants are read.
       if (withSameKey.has(target)) outcomes.set(target, plan ?? { error });
       else if (plan === undefined || identity === undefined) settled(target, plan ?? { error });
       else reads.set(target, plan.read);
@@ -125,7 +126,7 @@ export async function readEach<T>(
   for (const [target, one] of reads) settled(target, { read: one });
 }
 
-/** The one of the tenants with one key whose key it is, where all others are other tenants by their people. */
+/** Finds the tenant that a shared key belongs to, if the people of all others differ. Undefined if more than one qualifies. */
 function ownerOf<T>(group: readonly Target[], outcomes: ReadonlyMap<Target, Reading<T>>): Target | undefined {
   if (group.some((target) => !outcomes.has(target))) return undefined;
   const own = group.filter((target) => !(outcomes.get(target)?.error instanceof OtherTenantError));

@@ -6,13 +6,16 @@ import type { Advice } from "./model/rollout-report";
 import { adviceOn } from "./report/report-of";
 import type { RolloutContext } from "./rollout-context";
 
-/** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
+/**
+ * The error for a rollout that can't begin because another rollout has not finished with the same stacks. Beginning would overtake a
+ * rollout that is paused or stopped.
+ */
 export async function rivalError(rival: Rival, context: RolloutContext): Promise<RolloutError> {
   const [what, next] = await describeRival(rival, context);
   return new RolloutError("ERR_ROLLOUT_BUSY", `${what} Nothing was changed. ${next}`);
 }
 
-/** What another rollout is at, and what to do about it. */
+/** Describes the state of another rollout, and what to do about it. */
 export async function describeRival(
   { id, state, reason = "", stacks }: Rival,
   context: RolloutContext,
@@ -39,7 +42,7 @@ export async function describeRival(
   ];
 }
 
-/** The error where a rollout to roll back is still running. */
+/** The error for a rollback of a rollout that is still running. */
 export function underWayError(id: string, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",

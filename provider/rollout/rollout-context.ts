@@ -8,15 +8,14 @@ import type { RolloutCommands } from "./model/commands";
 import { engineEnvironment } from "./planning/plan-rollout";
 import { projectFolder, stateBackend } from "./stack/state-backend";
 
-/** How rollouts are kept and run. */
 export interface RolloutsOptions {
-  /** The journal: a SQLite file, or the address of a PostgreSQL database. */
+  /** The journal: the path of a SQLite file, or the URL of a PostgreSQL database. */
   readonly database: string;
-  /** What people are told to type. Default: commands that don't name the journal. */
+  /** The commands that messages suggest. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
-  /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
+  /** The source of the keys, and of the other variables that the CLI gets. Default: the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Told what is being done where it takes long. */
+  /** Receives a line about each step that takes long. */
   readonly log?: (line: string) => void;
 }
 
@@ -25,13 +24,13 @@ export interface LogSink {
   log: (line: string) => void;
 }
 
-/** The journal, the environment and the log that planning and running rollouts share. */
+/** The journal, the environment and the log, which planning and running share. */
 export class RolloutContext {
   readonly journal: Journal;
   readonly environment: NodeJS.ProcessEnv;
   readonly commands: RolloutCommands;
   readonly database: string;
-  /** The log of a rollout that does not bring its own. */
+  /** The log of rollouts that have no log of their own. */
   readonly defaultLog: (line: string) => void;
   readonly #sink: LogSink;
 
@@ -56,22 +55,22 @@ export class RolloutContext {
     this.#sink.log = log;
   }
 
-  /** Whether tenants are changed by workers, and not by the process that runs a rollout. */
+  /** Whether workers change the tenants, instead of the process that runs the rollout. */
   get isForWorkers(): boolean {
     return isPostgres(this.database);
   }
 
-  /** How many tenants a run can have under way at once, as far as it is known: workers may be any number. */
+  /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
   capacity(maxConcurrent: number | undefined): number {
     return this.isForWorkers ? Number.POSITIVE_INFINITY : (maxConcurrent ?? engineCapacity());
   }
 
-  /** Whether somebody is at a rollout now. */
+  /** Whether a run holds the rollout now. */
   async isHeld(id: string): Promise<boolean> {
     return await this.journal.database.isHeld(`rollout-${id}`);
   }
 
-  /** What rollouts have left beside the stacks; to be disposed of. */
+  /** The locks that rollouts leave beside the stacks. The caller disposes of them. */
   marks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutMarks {
     const { environment, database } = this;
     const backend = stateBackend(environment, projectFolder(source));

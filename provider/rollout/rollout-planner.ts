@@ -35,36 +35,34 @@ import type { ReadMemory } from "./targets/same-tenant";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import { toleratedOf } from "./targets/tolerance";
 
-/** What is to be planned. */
+/** The options of {@link RolloutPlanner.plan}. */
 export interface PlanRequest extends Selection {
-  /** The targets file. */
   readonly file: string;
-  /** Instead of what the waves say: how many are changed at once, in each wave. It is also how many are planned at once. */
+  /** How many tenants are planned at once, and changed at once in each wave. Overrides the waves. */
   readonly maxConcurrent?: number;
-  /** The day (UTC) by which `expires` is judged. Default: today. */
+  /** The day (UTC) for which `expires` is evaluated. Default: today. */
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
-  /** Whose mail is asked what it says of the changes. Default: nobody's. */
+  /** The tenants whose mail is searched for evidence about the changes. Default: none. */
   readonly mail?: MailOf;
-  /** What it is for. Default: to bring what the files say. */
+  /** The purpose of the rollout. Default: to apply the files. */
   readonly task?: Task;
-  /** Of those that are selected, the only ones that it is of, by name. Default: all. */
+  /** Restricts the selection to these tenants, by name. Default: no restriction. */
   readonly among?: readonly string[];
   readonly onProgress?: (planned: number, of: number) => void;
   readonly onMail?: (asked: number, of: number) => void;
-  /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
+  /** Aborts the planning with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
 }
 
-/** How a rollback is planned. */
+/** The options of {@link RolloutPlanner.planRollback}. */
 export type RollbackRequest = Selection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping">;
 
-/** A rollout that was planned, and what is to be said of its targets file. */
+/** A planned rollout, with the findings about its targets file. */
 export interface PlannedRequest extends PlannedRollout {
   readonly findings: readonly Finding[];
 }
 
-/** Plans rollouts, and their rollbacks. */
 export class RolloutPlanner {
   readonly #context: RolloutContext;
 
@@ -72,7 +70,7 @@ export class RolloutPlanner {
     this.#context = context;
   }
 
-  /** Reads the targets, puts them into waves, and plans each. Writes to the journal alone. */
+  /** Reads the targets, assigns them to waves, and plans each of them. Writes only to the journal. */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
@@ -83,7 +81,7 @@ export class RolloutPlanner {
       selectTargets(targets.targets, request).filter(({ name }) => among?.has(name) !== false),
       request,
     );
-    // What can't be sent is known before anything is begun.
+    // Receivers that can't be notified must fail the rollout before it begins.
     receiversOf(targets.notify, this.#context.environment);
     const { waves, findings } = assignWaves(targets.waves, selected);
     const { project, services, failureTolerance, notify } = targets;
@@ -110,9 +108,9 @@ export class RolloutPlanner {
   }
 
   /**
-   * Plans to roll a rollout back, for the tenants that it changed or tried to.
+   * Plans to roll back a rollout, for the tenants that it changed or tried to change.
    *
-   * @param to files of another time, and their name. Default: the state of each tenant before it.
+   * @param to settings files of another time, and their name. Default: the state of each tenant before the rollout.
    */
   async planRollback(id: string, to: FilesOf | undefined, request: RollbackRequest): Promise<PlannedRollout> {
     const { journal, commands } = this.#context;
@@ -210,7 +208,7 @@ export class RolloutPlanner {
     }
   }
 
-  /** Leaves out whom a person said to go on without. */
+  /** Leaves out the tenants that a person chose to skip. */
   async #withoutSkipped(
     source: string,
     project: string,
@@ -225,7 +223,11 @@ export class RolloutPlanner {
     return await withoutSkipped(database, whose, targets, selection, { commands, source });
   }
 
-  /** Reads what the journal knows of tenants. @param all those of the targets file. */
+  /**
+   * Returns a function that reads from the journal what earlier rollouts recorded about tenants.
+   *
+   * @param all all tenants of the targets file.
+   */
   #memory(source: string, project: string, all: readonly Target[]): ReadMemory {
     const { journal, environment } = this.#context;
     return async (of) => {

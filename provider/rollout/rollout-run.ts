@@ -34,30 +34,30 @@ import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
 import { limitOf } from "./targets/service-limit";
 
-/** How a rollout is run. */
+/** The options of {@link RolloutRun.run}. */
 export interface RunRequest {
-  /** The wave after which to wait for a person. */
+  /** The wave after which the rollout pauses until a person resumes it. */
   readonly until?: string;
-  /** Whether what failed is tried again. */
+  /** Whether failed tenants are retried. */
   readonly retry: boolean;
-  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  /** Whether the rollout ignores the hours in which waves are closed. Default: false. */
   readonly anyTime?: boolean;
-  /** How many tenants this machine changes at once, whatever its cores and memory are. */
+  /** How many tenants this machine changes at once, regardless of its cores and memory. */
   readonly maxConcurrent?: number;
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
-  /** Told once it is begun, before anything happens: how the journal has it then. */
+  /** Called once when the rollout has begun, before it changes anything. Gets the report of that moment. */
   readonly onBegun?: (report: RolloutReport) => Promise<void>;
   readonly onEvent: (event: RolloutEvent) => void;
-  /** Told what takes long, while it runs. Default: who was named when the journal was opened. */
+  /** Receives a line about each step that takes long. Default: the log that was passed when the journal was opened. */
   readonly log?: (line: string) => void;
-  /** Begins nothing more; what is under way is finished. */
+  /** Stops the rollout from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
-  /** Ends at once. */
+  /** Ends the run immediately. */
   readonly aborted: AbortSignal;
 }
 
-/** A run of a rollout, until it is done, stops, waits for a person, or is interrupted. */
+/** One run of a rollout, until it is done, stopped, paused or interrupted. */
 export class RolloutRun {
   readonly #context: RolloutContext;
 
@@ -65,7 +65,7 @@ export class RolloutRun {
     this.#context = context;
   }
 
-  /** @returns the state in which it ended. */
+  /** @returns the state in which the run ended. */
   async run(id: string, request: RunRequest): Promise<RolloutState> {
     const { journal, environment, commands } = this.#context;
     const lost = new AbortController();
@@ -98,7 +98,7 @@ export class RolloutRun {
       const targets = (current?.targets ?? recorded).filter(
         ({ stack }) => current?.leftOut.has(stack) !== true,
       );
-      // Whoever can write into the journal decides no more than who can write the targets file.
+      // Write access to the journal must not permit more than write access to the targets file.
       refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
       checkReach(environment, targets);
       for (const note of current?.notes ?? []) this.#context.log(note);
@@ -130,9 +130,9 @@ export class RolloutRun {
   }
 
   /**
-   * Marks a rollout as running, unless another is at the same stacks.
+   * Marks a rollout as running, unless another rollout uses the same stacks.
    *
-   * @returns whether it leaves something beside the stacks: one that changes nothing does not.
+   * @returns whether the rollout leaves a lock beside the stacks. A new rollout that changes nothing leaves none.
    */
   async #begin(
     { id }: RolloutRecord,
@@ -171,7 +171,7 @@ export class RolloutRun {
       const seq = isMinded ? await marks.begin(await journal.record(id), lowest) : lowest;
       try {
         const by = nameOfWho(environment);
-        // From now on it can't be gone on with: what it did is being taken away under it.
+        // The original can't be resumed from now on, because this rollback reverts its changes.
         const reason = `It is being rolled back by ${id}.`;
         const undone = rollsBack === undefined ? {} : { rollsBack: { id: rollsBack, reason } };
         const start = async (): Promise<void> => {
@@ -181,7 +181,7 @@ export class RolloutRun {
         if (rollsBack === undefined || !isMinded) await start();
         else await marks.close(rollsBack, { state: "rolled-back", reason }, start);
       } catch (error) {
-        // One that was never begun leaves nothing.
+        // A rollout that never began leaves no lock.
         if (isMinded && isNew) await marks.withdraw(id);
         throw error;
       }
@@ -191,7 +191,7 @@ export class RolloutRun {
     }
   }
 
-  /** What processes of this machine had begun that are gone takes no place at a service any more. */
+  /** Releases the places at services that processes of this machine still occupy although they have ended. */
   async #reclaimDead(own: string): Promise<void> {
     const { journal } = this.#context;
     for (const { id, state } of await journal.records()) {
@@ -230,7 +230,7 @@ export class RolloutRun {
       ? await (await import("./queue/pg-boss-lane.js")).openPgBossLane(database, { log })
       : new LocalLane(doJob, request.aborted);
     try {
-      // What workers have is theirs; what got lost between them is handed out anew.
+      // Workers keep the jobs that they have. Jobs that got lost between workers are queued again.
       if (isForWorkers) await journal.handOutOpen(id, lane);
       using marks = this.#context.marks(spec);
       return await conduct(id, {
@@ -257,7 +257,7 @@ export class RolloutRun {
     }
   }
 
-  /** Leaves beside the stacks what a rollout has come to, and says of what was rolled back how much it is. */
+  /** Updates the lock beside the stacks, and records how much of the original rollout is rolled back. */
   async #mark({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this.#context;
     const { rollsBack } = spec;
@@ -275,11 +275,11 @@ export class RolloutRun {
 }
 
 /**
- * What the targets file says now of the tenants of a rollout that is continued; undefined for one that begins, which was planned by that
- * file a moment ago.
+ * Compares the tenants of a resumed rollout with the present targets file. Undefined for a new rollout, which was just planned from that
+ * file.
  *
- * @param recorded its tenants as the journal has them.
- * @throws {TargetsFileError} when the file can't be read: then nobody knows which tenants it still names.
+ * @param recorded the rollout's tenants in the journal.
+ * @throws {TargetsFileError} if the file can't be read, because nobody knows then which tenants it still names.
  */
 function currentTargets(
   { spec, startedAtMs }: RolloutRecord,

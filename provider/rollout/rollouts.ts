@@ -42,8 +42,8 @@ export class Rollouts {
   }
 
   /**
-   * @throws {JournalError} when the journal can't be used.
-   * @throws {MissingPackageError} when it is in PostgreSQL, and what speaks to that is not installed.
+   * @throws {JournalError} if the journal can't be used.
+   * @throws {MissingPackageError} if the journal is in PostgreSQL and the client package is not installed.
    */
   static async open({
     environment = process.env,
@@ -60,41 +60,41 @@ export class Rollouts {
     await this.journal.close();
   }
 
-  /** Whether tenants are changed by workers, and not by the process that runs a rollout. */
+  /** Whether workers change the tenants, instead of the process that runs the rollout. */
   get isForWorkers(): boolean {
     return this.#context.isForWorkers;
   }
 
-  /** What people are told to type about these rollouts. */
+  /** The commands that messages about these rollouts suggest. */
   get commands(): RolloutCommands {
     return this.#context.commands;
   }
 
-  /** How many tenants a run can have under way at once, as far as it is known: workers may be any number. */
+  /** The maximum number of tenants that a run changes at once, as far as it is known: any number of workers may join. */
   capacity(maxConcurrent: number | undefined): number {
     return this.#context.capacity(maxConcurrent);
   }
 
   /**
-   * Reads the targets, puts them into waves, and plans each. Writes to the journal alone.
+   * Reads the targets, assigns them to waves, and plans each of them. Writes only to the journal.
    *
    * @throws {TargetsFileError} with every mistake in the file.
-   * @throws {UnassignedTargetsError} when a tenant is in no wave.
-   * @throws {NotAllowedError} when the targets ask for what the run does not allow.
-   * @throws {ConfigurationError} when an address to send notices to is none.
-   * @throws {SameKeyError} when two have the same key.
-   * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service.
+   * @throws {UnassignedTargetsError} if a tenant belongs to no wave.
+   * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow.
+   * @throws {ConfigurationError} if the address of a receiver of notices isn't valid.
+   * @throws {SameKeyError} if two tenants have the same key.
+   * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     return await new RolloutPlanner(this.#context).plan(request);
   }
 
   /**
-   * Plans to roll a rollout back, for the tenants that it changed or tried to.
+   * Plans to roll back a rollout, for the tenants that it changed or tried to change.
    *
-   * @param to files of another time, and what they are called. Default: what each tenant held before it.
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to roll back;
-   * (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be known what a tenant held.
+   * @param to settings files of another time, and their name. Default: the state of each tenant before the rollout.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while the rollout is running; (`ERR_ROLLOUT_NOT_FOUND`) if nothing is left to roll back;
+   * (`ERR_ROLLOUT_NOT_KNOWN`) if the earlier state of a tenant is unknown.
    */
   async planRollback(
     id: string,
@@ -104,7 +104,7 @@ export class Rollouts {
     return await new RolloutPlanner(this.#context).planRollback(id, to, request);
   }
 
-  /** The files of the working folder that are not any more as a rollout keeps them; they are not what it goes on with. */
+  /** Lists the files of the working directory that differ from the rollout's copies. The rollout continues with its copies. */
   async changedFiles({ id, spec }: RolloutRecord): Promise<readonly string[]> {
     if (spec.rollsBack !== undefined) return [];
     const { bundle, folder } = await this.journal.files(id);
@@ -115,26 +115,26 @@ export class Rollouts {
     });
   }
 
-  /** Forgets a rollout that was planned and is not to be begun. */
+  /** Deletes a planned rollout that nobody wants to begin. */
   async forget(id: string): Promise<void> {
     await this.journal.forget(id);
   }
 
-  /** Forgets a rollout that was planned and could not be begun. */
+  /** Deletes a planned rollout that failed to begin. */
   async forgetUnbegun(id: string): Promise<void> {
     if ((await this.journal.record(id)).state === "planned") await this.forget(id);
   }
 
-  /** Which other rollout has to end, or be abandoned, before one that was planned can begin, and how; undefined where none has. */
+  /** Describes the other rollout that has to end or be abandoned before a planned one can begin. Undefined if there is none. */
   async inTheWay(id: string): Promise<string | undefined> {
     const [rival] = await this.journal.rivals(id);
     return rival === undefined ? undefined : (await describeRival(rival, this.#context)).join(" ");
   }
 
   /**
-   * Runs a rollout that was planned, or goes on with it, until it is done, stops, waits for a person, or is interrupted.
+   * Runs a planned rollout, or resumes it, until it is done, stopped, paused or interrupted.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another run is at it, or another rollout at the same stacks.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if another run holds the rollout, or another rollout uses the same stacks.
    */
   async run(id: string, request: RunRequest): Promise<RolloutReport> {
     const state = await new RolloutRun(this.#context).run(id, request);
@@ -156,7 +156,7 @@ export class Rollouts {
     };
   }
 
-  /** The plans of all tenants as one, with what the mail that was asked says. */
+  /** Merges the plans of all tenants into one, with the evidence from their mail. */
   async wholePlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<WholePlan> {
     const { journal } = this;
     const [{ spec }, tenants] = [await journal.record(id), await journal.tenants(id)];
@@ -166,7 +166,7 @@ export class Rollouts {
       const text = strangers.has(name) ? undefined : await journal.plan(id, name);
       if (text === undefined) continue;
       const plan = JSON.parse(text) as Plan;
-      // What rolls a rollout back is declared in files that were made for it.
+      // The settings files of a rollback are generated, so references to them mean nothing to the reader.
       const shown =
         spec.rollsBack === undefined
           ? plan
@@ -176,20 +176,20 @@ export class Rollouts {
     return maker.whole(tenants.length);
   }
 
-  /** Which rollout is meant, of which targets file, in which journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
+  /** The full name of a rollout, with its targets file and journal: `the rollout 20261121-0800-7f3a91 of tenants.yaml …`. */
   fullName({ id, spec }: Pick<RolloutRecord, "id" | "spec">): string {
     return `the rollout ${id} of ${spec.source} (journal: ${this.#journalName()})`;
   }
 
-  /** Whether somebody is at a rollout now. */
+  /** Whether a run holds the rollout now. */
   async isHeld(id: string): Promise<boolean> {
     return await this.#context.isHeld(id);
   }
 
   /**
-   * Asks the run of a rollout to begin no more tenants; it can be resumed then.
+   * Asks the run of a rollout to begin no more tenants. The rollout can be resumed afterwards.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when no run is at it.
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if no run holds the rollout.
    */
   async stop(id: string): Promise<void> {
     if (!(await this.isHeld(id))) {
@@ -203,13 +203,13 @@ export class Rollouts {
   }
 
   /**
-   * Abandons a rollout that is not finished: it can't be resumed any more, and is in the way of no other one.
+   * Abandons an unfinished rollout. It can't be resumed afterwards, and no longer blocks other rollouts.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a run is at it.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if a run holds the rollout.
    */
   async abandon(id: string): Promise<void> {
     const { journal, commands } = this;
-    // Nobody resumes it meanwhile.
+    // Prevents another run from resuming the rollout in the meantime.
     const hold = await journal.database.hold(`rollout-${id}`, () => {});
     if (hold === undefined) {
       throw new RolloutError(
@@ -227,24 +227,24 @@ export class Rollouts {
   }
 
   /**
-   * Abandons a rollout that another journal has, by what it left beside the stacks.
+   * Abandons a rollout of another journal, by the lock that it left beside the stacks.
    *
-   * @param file the targets file, by which the state backend is known.
-   * @returns undefined where there is no such rollout; else of how many stacks nobody knows what it did there.
+   * @param file the targets file, which determines the state backend.
+   * @returns the number of stacks in which the effect of the rollout is unknown. Undefined if there is no such rollout.
    */
   async abandonElsewhere(id: string, file: string): Promise<number | undefined> {
     using marks = this.#context.marks(projectOf(file));
     return await marks.abandonElsewhere(id);
   }
 
-  /** The rollouts that are not through and that this journal does not know, by what they left beside the stacks. */
+  /** Lists the unfinished rollouts that this journal doesn't know, by the locks that they left beside the stacks. */
   async elsewhere(file: string): Promise<readonly (Mark | UnreadableMark)[]> {
     using marks = this.#context.marks(projectOf(file));
     return await marks.elsewhere();
   }
 
   /**
-   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that the purpose is for.
+   * Finds a rollout by its id or the beginning of its id. Without an id, finds the newest one that suits the purpose.
    *
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
    */
@@ -263,7 +263,7 @@ export class Rollouts {
   }
 }
 
-/** Whether a file has this content; one that is no plain file any more has not. */
+/** Whether a file has this content. False if it is no longer a regular file. */
 function holds(file: string, content: Uint8Array): boolean {
   try {
     return readPlainFile(file).equals(content);
@@ -272,7 +272,7 @@ function holds(file: string, content: Uint8Array): boolean {
   }
 }
 
-/** What a targets file says of where the stacks are; one that is not there, or holds mistakes, names no keys. */
+/** The location of the stacks according to a targets file. Without key variables if the file is missing or invalid. */
 function projectOf(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
   try {
     return { source: file, keyVariables: keyVariablesOf(readTargets(file).targets) };

@@ -15,31 +15,31 @@ import { checkReach, lookWith, type Reach } from "./probing/target-client";
 import type { DoJob } from "./queue/lane";
 import { PermitOffice } from "./rate-limit/permit-office";
 
-/** What a worker takes part in, and how. */
+/** The options of {@link runWorker}. */
 export interface WorkerOptions {
-  /** The address of the PostgreSQL database with the journal. */
+  /** The URL of the PostgreSQL database with the journal. */
   readonly database: string;
-  /** How many tenants to change at once. Default: as this machine's cores and memory allow. */
+  /** How many tenants to change at once. Default: as many as the cores and memory of this machine allow. */
   readonly concurrency?: number;
-  /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
+  /** The source of the keys, and of the other variables that the CLI gets. Default: the environment of the process. */
   readonly environment?: NodeJS.ProcessEnv;
-  /** Told what it does, a line each. */
+  /** Receives a line about each step of the worker. */
   readonly log: (line: string) => void;
-  /** Begins nothing more; what is under way is finished. */
+  /** Stops the worker from beginning more tenants. Tenants in progress are finished. */
   readonly stopping: AbortSignal;
-  /** Ends at once: what is under way goes to other workers. */
+  /** Ends the worker immediately. Other workers take over the tenants in progress. */
   readonly aborted: AbortSignal;
 }
 
 /**
- * Changes tenants of rollouts that others conduct, until it is asked to stop. Which tenants, how many, and whether any more, the
- * coordinators of the rollouts say; so any number of workers may come and go.
+ * Changes tenants of rollouts that other processes coordinate, until it is asked to stop. The coordinators decide which tenants to change,
+ * and when. Therefore any number of workers may join and leave.
  *
- * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
- * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) when the database can't be reached or used at the beginning.
- * @throws {JournalError} when a later release has made the journal.
- * @throws {MissingPackageError} when what speaks to PostgreSQL is not installed.
- * @throws {RolloutError} when a rollout has another state backend than this machine: it would only be in others' way.
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
+ * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) if the database can't be reached or used at the beginning.
+ * @throws {JournalError} if a later release has created the journal.
+ * @throws {MissingPackageError} if the PostgreSQL client package is not installed.
+ * @throws {RolloutError} if a rollout has another state backend than this machine. Such a worker would only block the others.
  */
 export async function runWorker({
   database,
@@ -51,13 +51,13 @@ export async function runWorker({
 }: WorkerOptions): Promise<void> {
   checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
-  // Only now is it known to be installed.
+  // The import has to wait until `openDatabase` has found the package installed.
   const { workOnPgBoss } = await import("./queue/work-on-pg-boss.js");
   const office = new PermitOffice(journal.database);
-  // Which tenants' keys are in the rest, only each rollout tells.
+  // Only each rollout names the variables that hold keys. A minimal environment can't contain any of them.
   const pool = new EnginePool(leanEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
-  // As the rollouts say whose tenants are taken.
+  // The limits of each service address, as declared by the rollouts whose jobs this worker takes.
   const limits = new Map<string, ServiceLimit>();
   const permits: Reach["permits"] = ({ baseUrl }, isAllowed) =>
     office.permits(baseUrl, limits.get(baseUrl), isAllowed);
@@ -67,9 +67,9 @@ export async function runWorker({
   const change = tenantJob({ journal, pool, office, addresses, environment, log, worker, workFolder });
   const doJob: DoJob = async (job, signal) => {
     const name = quote(job.tenant);
-    // What this machine lacks is no failure of the tenant: another worker may have it, and this one is in its way.
+    // If this machine lacks something, the tenant has not failed: another worker may succeed, so this one ends.
     await workFolder(job.rollout).catch((error: unknown) => {
-      // A database that is away is waited for.
+      // An unreachable database is a reason to wait, not to end the worker.
       if (!isOfStorage(error)) misfit.abort(error);
       throw error;
     });
@@ -102,7 +102,7 @@ export async function runWorker({
   }
 }
 
-/** As the reports call it. */
+/** The state's name in reports. */
 function toldOf(state: TenantState): string {
   return state === "done" ? "changed" : state;
 }

@@ -11,15 +11,15 @@ import type { FleetDifference, FleetStatus } from "../status/status-schema";
 import { type News, newsOf, noticeableOf } from "./news";
 import { readTold, type Told, writeTold } from "./told-file";
 
-/** What became of telling. */
+/** The result of sending notices. */
 export interface TellingOutcome {
-  /** Why somebody was not told who should have been, a sentence. */
+  /** Why a receiver did not get a notice, as a sentence. */
   readonly problem?: string;
-  /** Whom nobody asked to be told, and should be thought of: a sentence each. */
+  /** Receivers that got nothing because their address isn't set, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Tells whoever wants to know it which tenants drifted and what ends soon: what is new since it was told, and nothing twice. */
+/** Notifies receivers about drifted tenants and entries that expire soon. Sends only what is new since the last notice. */
 export class FleetNotices {
   readonly #notifier: Notifier;
   readonly #file: string;
@@ -28,9 +28,9 @@ export class FleetNotices {
   readonly #isAnybody: boolean;
 
   /**
-   * @param notify what the targets file says.
-   * @param file where it is kept what was told.
-   * @throws {ConfigurationError} when an address to send to is none, or the file keeps something else; nobody needs to be asked then.
+   * @param notify the `notify` section of the targets file.
+   * @param file stores what the receivers were notified about.
+   * @throws {ConfigurationError} if the address of a receiver isn't valid, or the file holds something else. No tenant has been read then.
    */
   constructor(
     notify: Notify | undefined,
@@ -46,10 +46,10 @@ export class FleetNotices {
   }
 
   /**
-   * Tells it, and keeps what was told once all receivers took it; else it is told again the next time.
+   * Sends the notices, and stores their contents once all receivers have accepted them. Otherwise the next run sends them again.
    *
-   * @param waitMs how long to wait for receivers at most, in milliseconds. Default: half a minute.
-   * @throws {ConfigurationError} when what was told can't be kept.
+   * @param waitMs the maximum time to wait for receivers, in milliseconds. Default: half a minute.
+   * @throws {ConfigurationError} if the contents can't be stored.
    */
   async tell(status: FleetStatus, waitMs?: number): Promise<TellingOutcome> {
     if (!this.#isAnybody) {
@@ -70,12 +70,12 @@ export class FleetNotices {
     };
   }
 
-  /** @returns why it could not be kept, a sentence. */
+  /** @returns why the contents could not be stored, as a sentence. */
   #keep(now: Told): string | undefined {
     try {
       writeTold(this.#file, {
         ...now,
-        // What nobody wants to hear of is not told, and so is new for who does later.
+        // A kind of notice without receivers counts as not sent, so it is new for a receiver that is added later.
         ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#before.drift }),
         ...(this.#notifier.isWanted("expiring") ? {} : { ends: this.#before.ends }),
       });
@@ -86,7 +86,7 @@ export class FleetNotices {
   }
 }
 
-/** How many names and changes are told. */
+/** The maximum number of names and changes in a notice. */
 const SHOWN = 20;
 
 function driftNotice(status: FleetStatus, { drifted }: News): Notice {
@@ -129,7 +129,7 @@ function driftNotice(status: FleetStatus, { drifted }: News): Notice {
 
 function endsNotice(status: FleetStatus, { ends }: News): Notice {
   const names = new Set(ends.flatMap(({ tenants }) => tenants));
-  // The soonest is the first.
+  // The entries are sorted by expiry.
   const first = ends[0]?.expires ?? status.until;
   return {
     ...about("expiring", status, [
@@ -158,7 +158,7 @@ const SIGNS: Readonly<Record<FleetDifference["what"], Change["sign"]>> = {
   leaving: "change",
 };
 
-/** Of several tenants, the first is named: the same in many is told once. */
+/** Names only the first tenant, because a change that several tenants share appears once. */
 function changeOf(
   tenant: string,
   sign: Change["sign"],

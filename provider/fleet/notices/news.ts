@@ -3,21 +3,20 @@ import { comparedValues } from "../../settings/entry-fields";
 import type { FleetDifference, FleetEnd, FleetStatus, TenantStatus } from "../status/status-schema";
 import type { Told } from "./told-file";
 
-/** What of a fleet nobody was told of yet. */
+/** The changes of a fleet that no notice has covered yet. */
 export interface News {
-  /** Those with new drift, and of their drift what is new. */
+  /** The tenants with new drift, and only the new part of it. */
   readonly drifted: readonly TenantStatus[];
-  /** What ends soon; what is over is none of it. */
+  /** The entries that expire soon, without those that have expired already. */
   readonly ends: readonly FleetEnd[];
-  /** The same for the same news of a day, whoever tells them. */
+  /** Ids of the notices. The same news on the same day has the same id, whichever run sends it. */
   readonly ids: { readonly drift: string; readonly ends: string };
-  /** What is so now, to be kept once it was told. */
+  /** The present state, to be stored once the notices are sent. */
   readonly now: Told;
 }
 
 /**
- * What is new since it was told. What is mended and comes back is new again; of a tenant that could not be read, what was told of it
- * stays told.
+ * Finds the changes since the last notice. Drift that was fixed and returns is new again. For an unreadable tenant, the stored state stays.
  */
 export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): News {
   const known = new Map(Object.entries(before.drift));
@@ -36,7 +35,7 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
   const ahead = ends.filter(({ isOver }) => !isOver);
   const toldEnds = new Set(before.ends);
   const newEnds = ahead.filter((one) => !toldEnds.has(endMark(one)));
-  // Of files that can't be used no end is known: they are not over, and not new once the files are mended.
+  // The entries of unusable files are unknown. They have not expired, and must not be new again once the files are fixed.
   const isUnknown = tenants.some(({ standing }) => standing === "unusable");
   const nowEnds = new Set([...ahead.map(endMark), ...(isUnknown ? toldEnds : [])]);
   return {
@@ -51,8 +50,8 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
 }
 
 /**
- * What a person may have done at a tenant. Where nobody knows here what a rollout left, that is what no file declares, and what is on
- * another list than declared.
+ * The differences that a person may have caused at a tenant. If the last rollout's result is unknown, these are undeclared entries, and
+ * entries on another list than declared.
  */
 export function noticeableOf({
   standing,
@@ -63,7 +62,7 @@ export function noticeableOf({
   return unattributed.filter(({ there, declared }) => there !== undefined && there.list !== declared?.list);
 }
 
-/** What somebody did; not what the files say of it, which changes without them. */
+/** Hashes what somebody did. Excludes the declarations of the files, which may change independently. */
 function driftMark({ what, list, value, scope, there }: FleetDifference): string {
   return mark([what, list, value, scope, there && comparedValues(there), there?.by, there?.at]);
 }

@@ -12,20 +12,20 @@ const marks = z.array(z.string().max(100)).readonly();
 const schema = z
   .strictObject({
     format: z.literal(1),
-    /** By the tenant's name. */
+    /** By tenant name. */
     drift: z.record(z.string(), marks).readonly(),
     ends: marks,
   })
   .readonly();
 
-/** What somebody was told of and is so still, each as a hash: the file says nothing of what tenants hold. */
+/** The present facts that receivers were notified about, as hashes. The file therefore reveals nothing about the contents of tenants. */
 export type Told = z.output<typeof schema>;
 
 /**
- * Reads what was told; nothing was where there is no such file.
+ * Reads the stored state of notices. Empty if there is no such file.
  *
- * @throws {ConfigurationError} when it holds something else, which is not to be written over; or could not be written: then all would be
- * told again and again.
+ * @throws {ConfigurationError} if the file holds something else, which must not be overwritten; or if it isn't writable, because every run
+ * would then send the same notices.
  */
 export function readTold(file: string): Told {
   let why: string;
@@ -48,9 +48,9 @@ export function readTold(file: string): Told {
 }
 
 /**
- * Writes what was told, whole or not at all.
+ * Writes the state of notices atomically.
  *
- * @throws {ConfigurationError} when it can't be written.
+ * @throws {ConfigurationError} if it can't be written.
  */
 export function writeTold(file: string, told: Told): void {
   const next = `${file}.${process.pid}.new`;

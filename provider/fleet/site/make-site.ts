@@ -9,19 +9,19 @@ import { AllowAges } from "./data/site-data";
 import { siteFiles } from "./site-files";
 import { openSite, type SiteFolder, writeSite } from "./write-site";
 
-/** A site that is being made: it watches how the fleet is read, and is written once that is through. */
+/** Builds a site: watches the reading of the fleet, and writes the site afterwards. */
 export class SiteMaker {
   readonly #folder: SiteFolder;
   readonly #store = new EntryStore();
   readonly #ages: AllowAges;
-  /** Takes in what the mail of one tenant says; undefined where that is not wanted, so that none is read. */
+  /** Receives the mail evidence of one tenant. Undefined if the site doesn't need it, so that no mail is read. */
   readonly mail: ((name: string, mail: EvidenceBase) => void) | undefined;
 
   /**
-   * @param path the folder; it is made where it is not there.
+   * @param path the directory of the site, which is created if necessary.
    * @param source the targets file.
    * @param isMailWanted whether the tenants' mail is read too.
-   * @throws {ConfigurationError} when it can't be used; no tenant needs to be read then.
+   * @throws {ConfigurationError} if the directory can't be used. No tenant has been read then.
    */
   constructor(path: string, source: string, isMailWanted: boolean, nowMs = Date.now()) {
     this.#folder = openSite(path, source);
@@ -29,32 +29,32 @@ export class SiteMaker {
     this.#ages = new AllowAges(nowMs);
   }
 
-  /** The files of earlier runs that can't be read, which the site's history leaves out. */
+  /** The unreadable files of earlier runs, which are missing from the site's history. */
   get brokenRuns(): readonly string[] {
     return this.#folder.brokenRuns;
   }
 
-  /** Takes in what one tenant's files declare. */
+  /** Adds the declarations of one tenant's files. */
   files(name: string, settings: Settings): void {
     this.#store.add(name, settings);
   }
 
-  /** Takes in what one tenant holds. */
+  /** Adds the actual entries of one tenant. */
   observed(name: string, observed: Observed): void {
     this.#store.observed(name, observed);
     this.#ages.add(name, observed);
   }
 
-  /** Forgets what one tenant holds, which is another one's. */
+  /** Discards the data of one tenant, because it belongs to another tenant. */
   isOfAnother(name: string): void {
     this.#store.forget(name);
     this.#ages.forget(name);
   }
 
   /**
-   * Writes it.
+   * Writes the site.
    *
-   * @throws {ConfigurationError} when it can't be written: the site is as it was, but for pages that are new already.
+   * @throws {ConfigurationError} if the site can't be written. Some pages may be replaced already, and all others are unchanged.
    */
   write(
     status: FleetStatus,

@@ -13,18 +13,18 @@ import { tenantHtml } from "./pages/tenant";
 import { tenantsPage } from "./pages/tenants";
 import { SITE_STYLE } from "./site-style";
 
-/** A file of the site: its path, relative to it and with slashes, and its text. */
+/** A file of the site: its path, relative to the site and with slashes, and its text. */
 export type SiteFile = readonly [path: string, text: string];
 
-/** The parts of the pages' script, which come one behind the other. */
+/** The parts of the pages' script, which are concatenated in this order. */
 const SCRIPTS = ["store.js", "search.js", "told.js", "pages.js"];
 
-/** So many entries are in one file of data: a page of a tenant loads a few of these, the search all. */
+/** The number of entries in one data file. The page of a tenant loads a few of these files, and the search loads all. */
 const CHUNK = 1_000;
 
 /**
- * Makes the files of a site, one after the other, so that not all are held at once: data and assets first, which have what is in them in
- * their name, then the pages that need them, the first page last.
+ * Generates the files of a site one by one, to keep memory use low. Data and assets come first, with names that depend on their contents.
+ * Then come the pages that need them, with the first page last.
  */
 export function* siteFiles(data: SiteData): Generator<SiteFile> {
   const { status, entries, rollouts } = data;
@@ -76,7 +76,7 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
   yield ["index.html", overviewPage(shell, data)];
 }
 
-/** What the search needs to know of tenants. */
+/** The data about tenants that the search needs. */
 function fleetOf({ status, entries }: SiteData, chunks: readonly string[]) {
   const told = ({ name, standing }: TenantStatus) => {
     const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
@@ -86,13 +86,13 @@ function fleetOf({ status, entries }: SiteData, chunks: readonly string[]) {
   return {
     fields: ENTRY_FIELDS,
     facts: ENTRY_FACTS,
-    // Beside the file that names them.
+    // Relative to the file that names them.
     chunks: chunks.map((file) => file.slice("data/".length)),
     tenants: status.tenants.map(told),
   };
 }
 
-/** The files of data that a tenant's entries are in. */
+/** The data files that contain a tenant's entries. */
 function chunksOf({ ranges, unlike }: TenantEntries, chunks: readonly string[]): readonly string[] {
   const needed = new Set<number>();
   for (const [first, last] of [...ranges, ...unlike.map(([entry]) => [entry, entry] as const)]) {
@@ -107,7 +107,7 @@ function byTenant<T extends { readonly tenants: readonly string[] }>(all: readon
   for (const one of all) {
     for (const name of one.tenants) {
       const some = found.get(name);
-      // On the tenant's own page it is the tenant's own.
+      // On a tenant's own page, the point applies only to that tenant.
       const own = { ...one, tenants: [name] };
       if (some === undefined) found.set(name, [own]);
       else some.push(own);

@@ -1,6 +1,6 @@
 import { BASE_STYLE, FILTERS_STYLE } from "../../render/html-style";
 
-/** The site's style sheet: what all pages share, and what its own have beside that. */
+/** The style sheet of a site: the styles of all pages, and those of its own pages. */
 export const SITE_STYLE = `${BASE_STYLE}${FILTERS_STYLE}
 main, header, footer { max-width: 76rem; }
 header { padding-top: 1rem; }

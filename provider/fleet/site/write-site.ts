@@ -17,10 +17,10 @@ import { keptRuns, readRun, runFile, type SiteRun } from "./data/runs";
 import { isSitePath } from "./pages/paths";
 import type { SiteFile } from "./site-files";
 
-/** The file by which a folder is known to be a site of ours: it lists what was written there. */
+/** The file that identifies a directory as a site. It lists the files that were written there. */
 export const MARKER = ".email-security-site.json";
 
-/** Where the runs before are kept: a small file each. */
+/** The directory of the stored runs, with a small file for each. */
 const RUNS = "data/runs";
 const FOLDERS = ["assets", "data", RUNS, "tenants", "rollouts"];
 const RUN_NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z\.json$/;
@@ -31,23 +31,23 @@ const HOUR_MS = 3_600_000;
 
 const markerSchema = z.object({ format: z.literal(1), files: z.array(z.string()).readonly() }).readonly();
 
-/** A folder that a site is, or is to be. */
+/** The directory of a present or future site. */
 export interface SiteFolder {
   readonly path: string;
-  /** The runs that were kept, the oldest first. */
+  /** The stored runs, oldest first. */
   readonly runs: readonly SiteRun[];
-  /** The files of runs that can't be read, by their paths. */
+  /** The paths of stored runs that can't be read. */
   readonly brokenRuns: readonly string[];
-  /** What the run before wrote. */
+  /** The files that the previous run wrote. */
   readonly files: ReadonlySet<string>;
 }
 
 /**
- * Looks at a folder before it is written to; one that is not there is made, for this user alone.
+ * Checks a directory before anything is written to it. Creates a missing one with access only for this user.
  *
- * @param source the targets file, whose folder is refused. Default: none.
- * @throws {ConfigurationError} when it can't be used, holds something of others that the site would take the place of, or is the
- * targets file's own.
+ * @param source the targets file, whose directory must not become a site. Default: none.
+ * @throws {ConfigurationError} if the directory can't be used, holds files of others that the site would replace, or is the one of the
+ * targets file.
  */
 export function openSite(path: string, source?: string): SiteFolder {
   try {
@@ -76,13 +76,13 @@ export function openSite(path: string, source?: string): SiteFolder {
 }
 
 /**
- * Writes a site: all of it beside what is there first, and then each file in its place, the first page last. Whoever is cut short before
- * that leaves the site as it was; in the midst of it, each page is the old or the new one, whole, with the data that it needs. Then goes
- * what the run before wrote and this one did not, and nothing else.
+ * Writes a site. First writes all files to a staging directory, and then moves each into place, the first page last. An interruption before
+ * the first move leaves the old site. An interruption afterwards leaves each page either old or new, always complete and with the data that
+ * it needs. Finally deletes the files of the previous run that this run did not write, and nothing else.
  *
- * @param run what is kept of this one; of those before it some go.
- * @returns how many files, and of how many bytes, the site has.
- * @throws {ConfigurationError} when it can't be written.
+ * @param run the results of this run to store. Some older ones are deleted.
+ * @returns the number of files of the site, and their total size in bytes.
+ * @throws {ConfigurationError} if the site can't be written.
  */
 export function writeSite(
   { path, files: known, runs }: SiteFolder,
@@ -92,7 +92,7 @@ export function writeSite(
   let stage: string | undefined;
   try {
     removeForsaken(path);
-    // Another run may have written since the folder was looked at, while this one was reading tenants.
+    // Another run may have written while this one was reading tenants.
     const before = new Set([...known, ...markedIn(path)]);
     stage = mkdtempSync(join(path, ".email-security-new-"));
     const written: string[] = [];
@@ -107,7 +107,7 @@ export function writeSite(
     const own = `${RUNS}/${runFile(run)}`;
     stageFile(stage, own, `${JSON.stringify(run)}\n`);
     for (const folder of FOLDERS) mkdirSync(join(path, folder), { recursive: true });
-    // Known from now on, so that whoever goes on after this one was killed takes them for the site's.
+    // Lists the new files before they are moved. If this run is killed, the next one then knows that they belong to the site.
     mark(path, stage, [...new Set([...before, ...written])]);
     for (const file of written) renameSync(join(stage, file), join(path, file));
     renameSync(join(stage, own), join(path, own));
@@ -148,7 +148,7 @@ function stageFile(stage: string, file: string, text: string): void {
   writeFileSync(join(stage, file), text);
 }
 
-/** What the site would take the place of and has not written is somebody's. */
+/** Files that the site would replace but has not written belong to somebody else. */
 function refuseOthers(path: string, files: readonly string[], own: ReadonlySet<string>): void {
   const foreign = files.find((file) => !own.has(file) && statOf(join(path, file)) !== undefined);
   if (foreign === undefined) return;
@@ -157,7 +157,7 @@ function refuseOthers(path: string, files: readonly string[], own: ReadonlySet<s
   );
 }
 
-/** What was kept of runs; what is none of them stays as it is, and is not read. */
+/** Reads the stored runs. Files that are none of them are left alone. */
 function runsIn(folder: string): Pick<SiteFolder, "runs" | "brokenRuns"> {
   const [runs, brokenRuns]: [SiteRun[], string[]] = [[], []];
   const names = statOf(folder) === undefined ? [] : readdirSync(folder).filter((name) => RUN_NAME.test(name));
@@ -177,7 +177,7 @@ function runIn(file: string): SiteRun | undefined {
   }
 }
 
-/** What runs that were killed have left; of one that may be under way nothing. */
+/** Deletes the staging directories of killed runs. Skips recent ones, because their run may still be in progress. */
 function removeForsaken(path: string): void {
   for (const name of readdirSync(path)) {
     const stat = STAGE_NAME.test(name) ? statOf(join(path, name)) : undefined;
@@ -192,7 +192,7 @@ function removeFile(file: string): void {
   if (stat !== undefined && !stat.isDirectory()) rmSync(file, { force: true });
 }
 
-/** Of a link, its own. */
+/** Doesn't follow links. */
 function statOf(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }

@@ -5,7 +5,7 @@ import type { Reached, ReachedBy } from "../../rollout/journal/reached";
 import type { PackedFiles } from "../../rollout/journal/rollout-record";
 import { withoutUndefined } from "../../settings/without-undefined";
 
-/** What rollouts declared for tenants, by the files that the journal keeps of each; a rollout's are read once. */
+/** The declarations of past rollouts, from the files that the journal keeps. Reads the files of each rollout only once. */
 export class AppliedSettings {
   readonly #files: Reached["files"];
   readonly #rollouts = new Map<string, Promise<readonly [files: PackedFiles, cache: ReadCache]>>();
@@ -15,10 +15,10 @@ export class AppliedSettings {
   }
 
   /**
-   * The lists as a rollout declared them, on its day.
+   * Returns the lists as a rollout declared them on its day.
    *
-   * @returns undefined where its files can't be read any more, as by a release that asks for more.
-   * @throws {JournalError} when the journal can't be read.
+   * @returns undefined if its files can't be read any more, for example because this release requires more fields.
+   * @throws {JournalError} if the journal can't be read.
    */
   async of({ rollout, today, settings: file, fingerprint }: ReachedBy): Promise<KnownLists | undefined> {
     const [{ bundle, folder }, cache] = await this.#of(rollout);

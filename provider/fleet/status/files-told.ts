@@ -4,24 +4,27 @@ import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { FleetEnd, FleetFinding, FleetLine } from "./status-schema";
 
-/** Of ends it is told by the entries themselves. */
+/** The status reports expiry with the entries themselves. */
 const OF_ENDS: ReadonlySet<string> = new Set(["expired", "expires-soon"]);
 const OF_REVIEWS: ReadonlySet<string> = new Set(["review-overdue", "never-reviewed"]);
 
 const LEVELS: readonly Finding["level"][] = ["error", "warning", "note"];
 
-/** What the files of many tenants say, each once, with the tenants that it is of: an included file is of all that include it. */
+/**
+ * Collects the facts about the files of many tenants, each once with its tenants. A fact about an included file applies to all tenants that
+ * include it.
+ */
 export class FilesTold {
   readonly #until: string;
   readonly #ends = new Map<string, Gathered<FleetEnd>>();
   readonly #findings = new Map<string, Gathered<FleetFinding>>();
 
-  /** @param until the last day (UTC) whose ends are told. */
+  /** @param until the last day (UTC) of the expiry dates to report. */
   constructor(until: string) {
     this.#until = until;
   }
 
-  /** Takes in what one tenant's files say. */
+  /** Adds the facts about one tenant's files. */
   add(name: string, settings: Settings, findings: readonly Finding[]): void {
     for (const one of [...settings.entries, ...settings.vips, ...settings.expired]) {
       const { expires } = one;
@@ -43,26 +46,26 @@ export class FilesTold {
     }
   }
 
-  /** Puts the names of tenants into an order. */
+  /** Sorts the names of each fact's tenants. */
   sort(names: readonly string[]): void {
     const order = new Map(names.map((name, index) => [name, index]));
     for (const { tenants } of [...this.#ends.values(), ...this.#findings.values()])
       tenants.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
   }
 
-  /** What ends, the soonest first. */
+  /** The expired and expiring entries, the earliest first. */
   get ends(): readonly FleetEnd[] {
     return all(this.#ends).sort(
       (one, other) => compared(one.expires, other.expires) || byPlace(one.place, other.place),
     );
   }
 
-  /** What the team's policy wants to be reviewed. */
+  /** The entries that are due for review under the team's policy. */
   get reviews(): readonly FleetFinding[] {
     return this.#told((code) => OF_REVIEWS.has(code));
   }
 
-  /** What else was found, the worst first, and of these what most tenants have. */
+  /** All other findings, the worst first, then those of the most tenants. */
   get findings(): readonly FleetFinding[] {
     return this.#told((code) => !OF_REVIEWS.has(code));
   }
@@ -79,7 +82,7 @@ export class FilesTold {
   }
 }
 
-/** So that the same is told in the same order, whichever tenant answers first. */
+/** Makes the order independent of which tenant answers first. */
 function byPlace(one: FleetLine | undefined, other: FleetLine | undefined): number {
   return compared(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
 }
@@ -101,7 +104,7 @@ function gather<T>(
 ) {
   const known = into.get(key);
   if (known === undefined) into.set(key, { told: told(), tenants: [name] });
-  // Included on two ways, it is the same.
+  // A file that is included twice by one tenant yields the same finding twice.
   else if (known.tenants.at(-1) !== name) known.tenants.push(name);
 }
 

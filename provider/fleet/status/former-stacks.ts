@@ -9,7 +9,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { AppliedSettings } from "./applied-settings";
 import type { StackStates } from "./stack-states";
 
-/** Where stacks that no tenant of the targets file has any more are looked for. */
+/** The options of {@link FormerStacks}. */
 export interface FormerStacksOptions {
   /** The stacks of all tenants of the targets file. */
   readonly declared: ReadonlySet<string>;
@@ -39,7 +39,7 @@ export class FormerStacks {
     for (const stack of [...names].filter((name) => !declared.has(name)).sort()) {
       const last = reached?.stacks.get(stack)?.last;
       const state = states?.of({ name: stack, stack });
-      // A stack that was removed with its tenant is nobody's former one.
+      // A stack that was removed with its tenant can't be a former stack.
       if (state?.isThere === false) continue;
       const known = state?.known ?? (last && (await applied?.of(last)));
       if (known !== undefined) orphans.push({ stack, known, ...withoutUndefined({ last }) });

@@ -2,19 +2,19 @@ import { dangerRank, type Transition } from "../../settings/danger";
 import { sentOf } from "../../settings/entry-fields";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
-/** The same difference of several tenants. */
+/** A difference that several tenants share. */
 export interface DifferenceGroup {
-  /** The first one's. */
+  /** The difference in the first tenant. */
   readonly difference: FleetDifference;
   readonly members: readonly { readonly tenant: TenantStatus; readonly difference: FleetDifference }[];
 }
 
-/** Which of a tenant's differences are meant. */
+/** The kinds of a tenant's differences. */
 export type DifferenceKind = "drift" | "behind" | "unattributed";
 
 /**
- * What is the same in several tenants, told once: the most dangerous first, of these what is risky, then what most have. The tenants of
- * a group are in the order of how dangerous all of their differences are.
+ * Groups differences that several tenants share. The most dangerous come first, then the risky ones, then those of the most tenants. The
+ * tenants of a group are sorted by the danger of all their differences.
  */
 export function groupedDifferences(
   { tenants }: Pick<FleetStatus, "tenants">,
@@ -35,8 +35,8 @@ export function groupedDifferences(
 }
 
 /**
- * Returns what happened to a tenant that drifted, or what the next rollout does to one that is behind. Where neither is known, what the
- * tenant holds counts as drift, and what it lacks as behind.
+ * Returns the effect of drift on a tenant, or of the next rollout on a tenant that is behind. If neither is known, additional entries count
+ * as drift, and missing ones as behind.
  */
 export function differenceTransition(
   { what, list, there, declared }: FleetDifference,
@@ -49,7 +49,7 @@ export function differenceTransition(
     : { from: listOf(there), to: listOf(declared) };
 }
 
-/** Sorts tenants with the most dangerous drift first. Those that are alike keep their order. */
+/** Sorts tenants by their most dangerous drift, the worst first. Tenants of equal rank keep their order. */
 export function sortByWorstDrift(tenants: readonly TenantStatus[]): TenantStatus[] {
   return tenants.toSorted((one, other) => worstOf(one.drift, "drift") - worstOf(other.drift, "drift"));
 }
@@ -58,7 +58,7 @@ function worstOf(differences: readonly FleetDifference[], which: DifferenceKind)
   return differences.reduce((worst, one) => Math.min(worst, rankOf(one, which)), Number.MAX_SAFE_INTEGER);
 }
 
-/** What is risky is as dangerous as a new allow, whatever it is. */
+/** A risky difference ranks like a new allow, whatever its kind. */
 function rankOf(difference: FleetDifference, which: DifferenceKind): number {
   const rank = dangerRank(differenceTransition(difference, which));
   return difference.risks === undefined ? rank : Math.min(rank, 1);
@@ -68,7 +68,7 @@ function isRisky({ risks }: FleetDifference): number {
   return Number(risks !== undefined);
 }
 
-/** All but the tenant's own line, and who made it when. */
+/** Returns everything that two tenants must have in common, which excludes the line in the file, the author and the time. */
 function identityOf({ what, list, value, scope, there, declared, why, risks }: FleetDifference): string {
   return JSON.stringify([what, list, value, scope, there && sentOf(there), declared, why, risks]);
 }

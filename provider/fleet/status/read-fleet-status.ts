@@ -34,43 +34,45 @@ import {
 } from "./status-schema";
 import { type LastApplied, type TenantDifferences, tenantDifferences } from "./tenant-differences";
 
-/** How a fleet is looked at. */
+/** The options of {@link readFleetStatus}. */
 export interface FleetStatusOptions {
   readonly file: string;
   readonly project: string;
   readonly reach: Reach;
-  /** What the rollouts' journal says; undefined where there is none. */
+  /** The rollouts of the journal; undefined if there is none. */
   readonly reached: Reached | undefined;
-  /** What rollouts read of tenants. Default: nothing. */
+  /** Reads the identities of tenants from earlier rollouts. Default: none. */
   readonly memory?: ReadMemory;
-  /** Default: no state can be read. */
+  /** Reads the states of stacks. Default: no state can be read. */
   readonly states?: StackStates;
-  /** The stacks of all tenants of the targets file. Default: those that are read. */
+  /** The stacks of all tenants of the targets file. Default: the stacks of the tenants to read. */
   readonly declaredStacks?: ReadonlySet<string>;
   /** How many tenants are read at once. */
   readonly concurrency: number;
-  /** The day (UTC) by which ends are judged. */
+  /** The day (UTC) for which expiry is evaluated. */
   readonly today: string;
-  /** The last day (UTC) whose ends are told. */
+  /** The last day (UTC) of the expiry dates to report. */
   readonly until: string;
   readonly now?: () => Date;
-  /** Told of what is read and the status does not hold. */
+  /** Receives data that the status doesn't contain. */
   readonly watch?: FleetWatch;
 }
 
-/** Whoever wants more of what is read. */
+/** Receives the data that is read, beyond the status. */
 export interface FleetWatch {
-  /** What one tenant's files declare, where they can be used. */
+  /** Receives the declarations of one tenant's files, if they are valid. */
   files(name: string, settings: Settings): void;
-  /** What one tenant holds. */
+  /** Receives the actual state of one tenant. */
   observed(name: string, observed: Observed): void;
-  /** What was told of a tenant's lists and mail is of another tenant, as is known only once all are read. */
+  /**
+   * Called if a tenant's key opens another tenant. The data reported before belongs to that one. This is known only after all tenants are
+   * read.
+   */
   isOfAnother(name: string): void;
-  /** What its mail says of the last 30 days. Where nobody wants it, it is not read. */
+  /** Receives the evidence from a tenant's mail of the last 30 days. If absent, no mail is read. */
   readonly mail?: ((name: string, mail: EvidenceBase) => void) | undefined;
 }
 
-/** What is known of one tenant once it was read. */
 interface Read extends TenantDifferences {
   readonly identity: TenantIdentity;
   readonly at: string;
@@ -82,10 +84,11 @@ interface Read extends TenantDifferences {
 }
 
 /**
- * How many tenants stand, each read once: ⌈N/200⌉ requests a list. One that can't be read hides no other. Writes nothing.
+ * Reads the status of each tenant once, with ⌈N/200⌉ requests for each list. An unreadable tenant doesn't affect the others. Writes
+ * nothing.
  *
- * @throws {NotAllowedError} when the targets ask for what the run does not allow: nothing was asked then.
- * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ * @throws {NotAllowedError} if the targets ask for something that the run doesn't allow. Nothing has been requested then.
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
  */
 export async function readFleetStatus(
   targets: readonly Target[],
@@ -98,7 +101,7 @@ export async function readFleetStatus(
   const cache: ReadCache = new Map();
   const told = new FilesTold(until);
   const linted = new Set<Target>();
-  // In each one's turn, while others are waited for; of its settings no more is kept than is told.
+  // Lints each tenant's files in its turn, while others wait for responses. Keeps only the reported facts, to save memory.
   const lint = (target: Target): LintResult => {
     const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
     if (result.settings !== undefined) {
@@ -135,7 +138,7 @@ export async function readFleetStatus(
         const known = kept ?? state?.known;
         if (known !== undefined) return { known };
         if (last !== undefined) return { why: "not-known" };
-        // Where one is to come and none has, what is missing was not taken away.
+        // A first rollout has not reached this tenant yet, so nobody has removed the missing entries.
         if (next !== undefined) return { known: NOTHING_YET, why: "never-rolled-out" };
         const isNew = state === undefined ? (reached?.rollouts ?? 0) > 0 : !state.isThere;
         return { why: isNew ? "never-rolled-out" : "not-known" };
@@ -149,7 +152,7 @@ export async function readFleetStatus(
         accepting,
         last?.fingerprint ?? fingerprintIn(readState()),
       );
-      // Only now: what another tenant holds, whose key it is, is nobody's here to see.
+      // Reports the data only after the identity check, because nobody here may see the data of another tenant.
       watch?.observed(target.name, observed);
       if (watch?.mail !== undefined) {
         watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
@@ -175,7 +178,7 @@ export async function readFleetStatus(
       tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
     },
   });
-  // Of those that could not be asked, the files are there all the same.
+  // Unreachable tenants still have files to lint.
   for (const target of targets) if (!linted.has(target)) lint(target);
   told.sort(targets.map(({ name }) => name));
   const all = targets.map(
@@ -261,7 +264,7 @@ function statusOf(
   return { ...about, readAt: at, holds, unchanged, drift, behind, ...others };
 }
 
-/** Of the people that the last run of the stack saw. */
+/** The fingerprint of the people that the stack's last run saw. */
 function fingerprintIn(state: StackState | undefined): string | undefined {
   return state?.known?.entries.fingerprint ?? state?.known?.vips.fingerprint;
 }
@@ -273,7 +276,7 @@ function standingOf({ drift, behind, unattributed, why }: TenantDifferences): Fl
   return unattributed.length > 0 ? "never-rolled-out" : "in-step";
 }
 
-/** What says that a key opens nothing, or another tenant. */
+/** Errors of a key that opens no tenant, or another one. */
 const OF_KEYS: ReadonlySet<string> = new Set([
   "ERR_AUTH",
   "ERR_ROLLOUT_KEY",
@@ -294,10 +297,10 @@ function toldError(error: unknown): NonNullable<TenantStatus["error"]> {
   return { code, message: message.replaceAll(/\n\s*/g, " ") };
 }
 
-/** So many mistakes of a tenant's files are told; `lint` tells all. */
+/** The maximum number of mistakes to show. `lint` shows all of them. */
 const MISTAKES = 3;
 
-/** Without the tenant's own file: a mistake in what many include is the same for all of them. */
+/** Omits the tenant's own file, so that a mistake in a shared file has the same message for all its tenants. */
 function mistakesIn({ findings }: SettingsFileError): string {
   const errors = findings.filter(({ level }) => level === "error");
   const more = errors.length > MISTAKES ? ` and ${errors.length - MISTAKES} more, which lint tells` : "";

@@ -2,19 +2,19 @@ import type { KnownLists } from "../../plan/desired";
 import type { StackMarker } from "../../rollout/model/stack-marker";
 import type { Target } from "../../rollout/model/target";
 
-/** What the state of a stack tells of its last run. */
+/** The facts that a stack's state contains about its last run. */
 export interface StackState {
   readonly isThere: boolean;
-  /** What that declared; absent where there is no stack. */
+  /** The declarations of that run. Absent if there is no stack. */
   readonly known?: KnownLists;
   /** What the last rollout that changed it left there. */
   readonly marker?: StackMarker;
 }
 
-/** What the state backend tells of the project's stacks, without asking anybody. */
+/** The states of the project's stacks, read from the state backend without any request to a tenant. */
 export interface StackStates {
-  /** What the state of a stack tells; undefined where it can't be read. */
+  /** Reads the state of a stack. Undefined if that isn't possible. */
   readonly of: (stack: Pick<Target, "name" | "stack" | "resource">) => StackState | undefined;
-  /** The stacks of the project, as far as they can be listed. */
+  /** Lists the stacks of the project, as far as possible. */
   readonly names: () => readonly string[];
 }

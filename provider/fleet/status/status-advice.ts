@@ -4,19 +4,19 @@ import type { Target } from "../../rollout/model/target";
 import { quote } from "../../settings/text";
 import type { FleetDifference, FleetStatus, TenantStatus } from "./status-schema";
 
-/** A next step, and the command that takes it. */
+/** A next step, and its command. */
 export interface StatusAdvice {
   readonly why: string;
   readonly command?: string;
 }
 
-/** So many tenants are named in a command. */
+/** The maximum number of tenants to name in a command. */
 const NAMED = 5;
 
 /**
- * What a person does next about tenants that are not as their files declare: each command does what is said of it.
+ * Lists the next steps for tenants that differ from their files. The commands suit the present state.
  *
- * @param targets the tenants as the targets file declares them. Default: no command names one's address or key.
+ * @param targets the tenants of the targets file. Default: none, so no command contains the address or the key of a tenant.
  */
 export function statusAdvice(
   { file, tenants }: Pick<FleetStatus, "file" | "tenants">,
@@ -45,7 +45,7 @@ export function statusAdvice(
   ];
 }
 
-/** A new stack doesn't know what the former one declared. */
+/** A new stack doesn't know the declarations of the former one. */
 function adviceOnRenamed(
   { name, stack, formerStack: { stack: former, why } = { stack: "", why: "" } }: TenantStatus,
   file: string,
@@ -62,7 +62,7 @@ function adviceOnRenamed(
       };
 }
 
-/** No rollout removes what an additive list holds beside what is declared. */
+/** No rollout removes undeclared entries from an additive list. */
 function adviceOnUnmanaged(
   holding: readonly TenantStatus[],
   commands: RolloutCommands,
@@ -70,7 +70,7 @@ function adviceOnUnmanaged(
 ): StatusAdvice {
   const stays = `What nobody declares stays at ${counted(holding.length, "tenant")}: the mode of its list removes none of it. Remove it in the console, set a \`mode\` that does (\`exclusive\`, or \`exclusive-allows\` for allows), or declare it`;
   for (const tenant of holding) {
-    // Without the stack's state, what the files declared before would be adopted too; what is risky never is.
+    // Without the stack's state, adopting would include entries that the files declared earlier. Risky entries are never adopted.
     if (!differencesOf(tenant).every((one) => one.isUnmanaged && one.risks === undefined)) continue;
     const target = targets.find(({ name }) => name === tenant.name);
     const command = target && commands.adopt(target);

@@ -7,12 +7,14 @@ import { type StatusAdvice, statusAdvice } from "./status-advice";
 import type { FleetStatus } from "./status-schema";
 import { hiddenText, type ToldPoint, type ToldSection, toldStatus } from "./told-status";
 
-/** How many bytes of an issue's text tell what there is; GitHub takes 65,536 characters in all. */
+/** The maximum size of the text in bytes. The limit of GitHub is 65,536 characters in total. */
 const ROOM = 60_000;
-/** Of these, what each section has, however long those before it are. */
+/** The room that each section has, however long the sections before it are. */
 const RESERVE = 1_500;
 
-/** A fleet's status for an issue: at most 60,000 bytes. Dangerous drift has room first; what does not fit is counted. */
+/**
+ * Renders a fleet's status for an issue, in at most 60,000 bytes. Dangerous drift has priority. Anything that doesn't fit is only counted.
+ */
 export function statusMarkdown(
   status: FleetStatus,
   commands = new RolloutCommands(),
@@ -44,7 +46,7 @@ function adviceMarkdown(advice: readonly StatusAdvice[]): string {
   return `### What to do next\n\n${steps.join("\n")}`;
 }
 
-/** So many characters of a command are shown. */
+/** Longer commands are cut off. */
 const MOST_COMMAND = 400;
 
 function hasDanger({ points }: ToldSection): number {
@@ -73,7 +75,7 @@ function sectionMarkdown({ title, points, hidden }: ToldSection, room: number): 
   return `${text.trimEnd()}\n${more}`;
 }
 
-/** What telling the rest takes, at most. */
+/** The room for the note about the omitted points. */
 const MORE = 300;
 
 function pointMarkdown({ head, facts }: ToldPoint): string {

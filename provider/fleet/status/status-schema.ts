@@ -6,7 +6,7 @@ import { formatJson } from "../../settings/text";
 /** The version of the format of a fleet's status. */
 export const FLEET_STATUS_FORMAT = 1;
 
-/** How a tenant stands, the worst first. */
+/** The statuses of a tenant, the worst first. */
 export const STANDINGS = [
   "key-wrong",
   "unreachable",
@@ -177,8 +177,8 @@ const finding = z
 export type FleetFinding = z.infer<typeof finding>;
 
 /**
- * How the tenants of a targets file stand. A fact of a file stands once, with the tenants that it is of; a fact of a tenant stands
- * with the tenant.
+ * The status of the tenants of a targets file. Facts about a file appear once, with their tenants. Facts about a tenant appear with the
+ * tenant.
  */
 export const statusSchema = z
   .strictObject({

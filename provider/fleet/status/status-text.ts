@@ -10,11 +10,11 @@ const NARROWEST = 40;
 const WIDEST = 100;
 
 /**
- * A fleet's status for a terminal. Nothing from outside does anything in it.
+ * Renders a fleet's status for a terminal. Values from outside are sanitized.
  *
- * @param columns of the terminal.
- * @param commands of what to do next.
- * @param targets the tenants, whose addresses and keys commands name.
+ * @param columns the width of the terminal.
+ * @param commands the commands of the next steps.
+ * @param targets the tenants, whose addresses and key sources appear in the commands.
  */
 export function statusText(
   status: FleetStatus,

@@ -13,34 +13,34 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import type { FleetDifference } from "./status-schema";
 
-/** How a tenant differs from its files, by whose doing. */
+/** The differences between a tenant and its files, by cause. */
 export interface TenantDifferences {
-  /** What somebody changed at the tenant. */
+  /** The changes that somebody made at the tenant. */
   readonly drift: readonly FleetDifference[];
-  /** What the files say, and no rollout has brought. */
+  /** The changes of the files that no rollout has applied yet. */
   readonly behind: readonly FleetDifference[];
-  /** What differs where no rollout that is known here tells who changed it, and why none does. */
+  /** The differences without a known cause, because no known rollout covers them. */
   readonly unattributed: readonly FleetDifference[];
   readonly why?: UnknownRollout;
   readonly unchanged: number;
 }
 
-/** Why it isn't known what the last rollout of a tenant declared. */
+/** Why the declarations of a tenant's last rollout are unknown. */
 export type UnknownRollout = "not-known" | "never-rolled-out";
 
-/** What the last rollout of a tenant declared. */
+/** The declarations of a tenant's last rollout. */
 export type LastApplied =
   | { readonly known: KnownLists; readonly why?: undefined }
-  /** `known` where a first rollout is under way: what is missing was not removed by anybody. */
+  /** `known` is set while a first rollout has not reached the tenant: it is empty, because nobody has removed the missing entries. */
   | { readonly known?: KnownLists; readonly why: UnknownRollout };
 
 /**
- * Compares a tenant with its files and with what its last rollout declared: what it holds as that rollout left it, and the files say
- * otherwise, is behind; all else that differs is drift. Writes nothing.
+ * Compares a tenant with its files and with the declarations of its last rollout. A difference counts as behind if the tenant still holds
+ * the state that the rollout left. Any other difference is drift. Writes nothing.
  *
- * @param lastApplied what the last rollout declared, asked for only where something differs.
- * @param fingerprint of the people that the last rollout saw; undefined where none is known.
- * @throws {OtherTenantError} when it is another tenant than the files and the rollout are of, as it seems.
+ * @param lastApplied reads the declarations of the last rollout. Called only if there is a difference.
+ * @param fingerprint the fingerprint of the people that the last rollout saw; undefined if there is none.
+ * @throws {OtherTenantError} if it seems to be another tenant than the one of the files and the rollout.
  */
 export async function tenantDifferences(
   settings: Settings,
@@ -73,7 +73,10 @@ export async function tenantDifferences(
   };
 }
 
-/** What most tenants are: as declared, and nothing else. Told without a plan, which takes far longer than the reading. */
+/**
+ * Whether the tenant holds exactly the declared entries, like most tenants. This check avoids a plan, which takes far longer than the
+ * reading.
+ */
 function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean {
   if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
   let stored = 0;
@@ -92,7 +95,7 @@ function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean 
   );
 }
 
-/** Whether it is as the last rollout left it, so that the files have moved on and nobody has touched it. */
+/** Whether the tenant still holds the state that the last rollout left, so that only the files have changed. */
 function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists): boolean {
   if (what === "added") return false;
   const left = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
@@ -121,7 +124,7 @@ function differenceOf(
       declared: declared && sentOf(declared),
       isUnmanaged: isUnmanagedItem(item, settings) || undefined,
       place: place && { file: place.file, line: place.line },
-      // That the files say so is why, of what is behind and stays.
+      // Behind differences need no reason, because the files themselves are the reason, unless an entry is leaving.
       why: behind && what !== "leaving" ? undefined : why,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),

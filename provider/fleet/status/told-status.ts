@@ -21,7 +21,7 @@ import {
   type TenantStatus,
 } from "./status-schema";
 
-/** What is told of a fleet to people, in whatever format: printable sentences. */
+/** The view of a fleet's status, independent of the format. All texts are printable. */
 export interface ToldStatus {
   readonly summary: readonly string[];
   readonly sections: readonly ToldSection[];
@@ -29,34 +29,34 @@ export interface ToldStatus {
 
 export interface ToldSection {
   readonly title: string;
-  /** The same without how many there are. */
+  /** The title without the count. */
   readonly name: string;
   readonly points: readonly ToldPoint[];
-  /** What is left out: none of it is more dangerous than what is told. */
+  /** The omitted points. None is more dangerous than the shown ones. */
   readonly hidden: readonly ToldPoint[];
 }
 
 export interface ToldPoint {
   readonly head: string;
   readonly facts: readonly string[];
-  /** The names of the tenants that it is of. */
+  /** The names of the tenants that it applies to. */
   readonly tenants: readonly string[];
-  /** What became of the entry, of what has drifted or is behind. */
+  /** The effect on the entry, for drift and for tenants that are behind. */
   readonly transition?: Transition;
-  /** The same for who shows the tenants by itself. */
+  /** The same content for views that show the tenants themselves. */
   readonly own: { readonly head: string; readonly facts: readonly string[] };
 }
 
-/** So many points of a section are told. */
+/** The maximum number of points to show of each section. */
 const POINTS = 30;
 /** Longer than what an error says of whose key opens which tenant, and what to do about it. */
 const LONGEST_MESSAGE = 1_000;
 /** So many tenants are named of what their files have in common; it is in the files that it is dealt with. */
 const NAMED = 8;
-/** So many tenants are named of what is to be dealt with in each of them. */
+/** The maximum number of tenants to name for a point that somebody has to fix in each tenant. */
 export const NAMED_TO_ACT = 100;
 
-/** What people are told: the same of several tenants once. */
+/** Builds the view of a fleet's status. A point that several tenants share appears once. */
 export function toldStatus(status: FleetStatus): ToldStatus {
   const { tenants, until } = status;
   const over = status.ends.filter(({ isOver }) => isOver);
@@ -111,18 +111,18 @@ export function toldStatus(status: FleetStatus): ToldStatus {
   };
 }
 
-/** Returns what something is whose last day is past, and that a tenant may hold still. */
+/** Returns the effect of an expired entry that a tenant may still hold. */
 function endTransition({ list }: FleetEnd): Transition {
   return { to: list, isLingering: true };
 }
 
-/** The differences that no rollout tells who made, by why none does. */
+/** The titles for differences without a known cause, by reason. */
 const UNATTRIBUTED = [
   ["not-known", "Drifted or behind, which is not known here"],
   ["never-rolled-out", "Never rolled out, and not as their files declare"],
 ] as const;
 
-/** Of a first rollout that is under way, a part may be behind or have drifted already. */
+/** During a first rollout, a tenant may already be behind or drifted, so its status doesn't always tell the reason. */
 function reasonOf({ standing, unattributed }: TenantStatus): FleetStanding | undefined {
   if (unattributed === undefined) return undefined;
   return standing === "not-known" ? standing : "never-rolled-out";
@@ -133,7 +133,7 @@ function section(title: string, points: readonly ToldPoint[]): ToldSection {
   return { title, name, points: points.slice(0, POINTS), hidden: points.slice(POINTS) };
 }
 
-/** Counts points that are left out, and names what of it is dangerous. */
+/** Counts omitted points, and names the dangerous ones. */
 export function hiddenText(hidden: readonly ToldPoint[]): string {
   const transitions = hidden.flatMap(({ transition }) => (transition === undefined ? [] : [transition]));
   return transitions.length > 0 ? describeHidden(transitions) : `${number(hidden.length)} more`;
@@ -191,7 +191,7 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-/** Who is left out is told until it is unskipped; those that were skipped together are one point. */
+/** Shows skipped tenants until they are unskipped. Tenants that were skipped together share a point. */
 function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
   const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
@@ -233,7 +233,7 @@ function differencesOf(
 
 const WORDS: Readonly<Record<DifferenceKind, Readonly<Record<FleetDifference["what"], string>>>> = {
   drift: { added: "added", changed: "changed", missing: "missing", leaving: "leaving" },
-  /** What the next rollout does about it. */
+  /** The action of the next rollout. */
   behind: {
     added: "to be removed:",
     changed: "to be changed:",
@@ -281,7 +281,7 @@ function textOrNone(text: string | undefined): string {
   return text === undefined ? "none" : quote(onOneLine(text), 300);
 }
 
-/** Who made it and when, of one or of many. */
+/** Describes the authors and times of the entries in all tenants of a group. */
 function madeBy(members: DifferenceGroup["members"]): string {
   const all = members.map(({ difference: { there = {} } }) => there);
   const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];
@@ -300,7 +300,7 @@ function madeBy(members: DifferenceGroup["members"]): string {
   return `made${by}${when}`;
 }
 
-/** Whether a rollout that was abandoned or rolled back has nothing left to bring to a tenant. */
+/** Whether a rollout that was abandoned or rolled back has nothing left to do for a tenant. */
 function isOverFor({ standing, notReachedBy }: Pick<TenantStatus, "standing" | "notReachedBy">): boolean {
   return standing === "in-step" && notReachedBy !== undefined && isEndedState(notReachedBy.rolloutState);
 }
@@ -352,7 +352,7 @@ function findingPoint({ code, message, place, tenants }: FleetFinding, status: F
   return { head, facts: [inTenants(tenants, status)], tenants, own: { head, facts: [] } };
 }
 
-/** Few are named; all of many are told as that. */
+/** Names a few tenants. If the point applies to all of many tenants, only says so. */
 function inTenants(names: readonly string[], { tenants }: FleetStatus, most = NAMED): string {
   return names.length > NAMED && names.length === tenants.length
     ? `in all ${names.length}`

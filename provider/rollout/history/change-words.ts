@@ -4,14 +4,14 @@ import { given, join, number, say, type Words } from "../../render/words";
 import { dangerRank } from "../../settings/danger";
 import type { ToldLine } from "./told-page";
 
-/** `t001`; `t001, t002, t003 and 37 more`. */
+/** Formats names, and counts those beyond `most`: `t001`; `t001, t002, t003 and 37 more`. */
 export function namesWords(names: readonly string[], most = 5): Words {
   const shown = names.slice(0, most).map((name): Words => [given(name)]);
   const more = names.length - shown.length;
   return more > 0 ? say`${join(shown, ", ")} and ${number(more)} more` : join(shown, ", ");
 }
 
-/** `deny evil.example`, `allow → deny news.example`, `VIP ceo@acme.example`. */
+/** Formats a change: `deny evil.example`, `allow → deny news.example`, `VIP ceo@acme.example`. */
 export function whatWords({
   kind,
   value,
@@ -32,13 +32,13 @@ export function whatWords({
   return lists.length === 0 ? valueWords(value) : say`${list} ${valueWords(value)}`;
 }
 
-/** A change, and the tenants that have it. */
+/** A change, and the tenants that share it. */
 export interface SharedChange<Of> {
   readonly change: Of;
   readonly names: readonly string[];
 }
 
-/** Each change of tenants once: the most dangerous first, of these those of the most tenants. */
+/** Lists each change of the tenants once: the most dangerous first, then by the number of tenants, descending. */
 export function sharedChanges<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
 ): readonly SharedChange<Of>[] {
@@ -59,9 +59,9 @@ export function sharedChanges<Of extends ChangedLists>(
 }
 
 /**
- * The same, a line each.
+ * Formats the shared changes, one line each.
  *
- * @param line what is told of one, without who has it.
+ * @param line formats one change, without its tenants.
  */
 export function sharedLines<Of extends ChangedLists>(
   tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],

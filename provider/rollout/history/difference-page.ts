@@ -12,7 +12,7 @@ import { namesWords, sharedLines, whatWords } from "./change-words";
 import { FIELDS } from "./difference";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
-/** What two rollouts declared differently; what several tenants have is told once. */
+/** Builds the page that compares two rollouts. A difference that several tenants share appears once. */
 export function differencePage({ from, to, tenants, same }: RolloutDifference): ToldPage {
   const both = tenants.filter(({ only }) => only === undefined);
   const changed = both.filter(({ changes }) => changes.length > 0);

@@ -18,10 +18,10 @@ import {
 import type { TenantState } from "../model/wave";
 
 /**
- * Compares what two rollouts declared, tenant by tenant, by the settings files that the journal keeps of each.
+ * Compares the declarations of two rollouts, tenant by tenant, by the settings files that the journal keeps of each.
  *
- * @param commands what people are told to type.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) where one was pruned, and its files with it.
+ * @param commands the commands that messages suggest.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if one of them was pruned, together with its files.
  */
 export async function differenceOf(
   journal: Journal,
@@ -44,7 +44,7 @@ export async function differenceOf(
 interface Side {
   readonly compared: RolloutDifference["from"];
   readonly tenants: ReadonlyMap<string, TenantRecord>;
-  /** What its files declare of a tenant, or why they can't be read. */
+  /** The settings that the files declare for a tenant, or the reason why they can't be read. */
   readonly settings: (tenant: TenantRecord) => Settings | string;
 }
 
@@ -65,14 +65,14 @@ async function sideOf(journal: Journal, id: string, commands: RolloutCommands): 
     tenants: new Map((await journal.tenants(id)).map((tenant) => [tenant.name, tenant])),
     settings: ({ target }) => {
       const file = posix.join(files.folder, target.settings.replaceAll("\\", "/"));
-      // What lint makes of it was told when it was planned.
+      // The planning has already reported the lint findings.
       const read = inspectSettings(file, { today, readFile, cache, ownDomains: [], together: false });
       return read.settings ?? mistakesText(file, read.findings);
     },
   };
 }
 
-/** Reads from a bundle, and nothing else. */
+/** Reads only from the bundle, never from the disk. */
 function readerOf({ bundle }: PackedFiles): (path: string) => string {
   return (path) => {
     const bytes = bundle.get(posix.normalize(path.replaceAll("\\", "/")));
@@ -97,7 +97,7 @@ function ofTenant(name: string, one: Side, other: Side): TenantDifference | unde
   return changes.length === 0 ? undefined : { name, ...more, changes };
 }
 
-/** The state of a tenant that was not brought to what was declared. */
+/** The state of a tenant that did not reach its declared settings. */
 function notAsDeclared({ state }: TenantRecord): TenantState | undefined {
   return state === "done" || state === "unchanged" ? undefined : state;
 }
@@ -135,5 +135,5 @@ function changesBetween(was: Declarations, is: Declarations): readonly DeclaredC
   return changes;
 }
 
-/** What may be declared otherwise, in the order in which it is told. */
+/** The fields that may differ, in the order in which the page shows them. */
 export const FIELDS: readonly (keyof DeclaredAs)[] = ["list", ...TEXT_FIELD_NAMES];

@@ -7,15 +7,14 @@ import type { PastRollout, RolloutHistory } from "../model/history-schema";
 import { TENANT_STATES } from "../report/state-words";
 import { plannedText, taskWords } from "../report/told-rollout";
 
-/** How a history is shown on a terminal. */
 export interface HistoryTextOptions {
   readonly color?: boolean;
   readonly width?: number;
-  /** The tenant that was asked for. */
+  /** The tenant that the history is restricted to. */
   readonly tenant?: string;
 }
 
-/** A history for a terminal, the newest first, ended by a line end. Nothing from outside does anything in it. */
+/** Renders a history for a terminal, newest first, with a trailing newline. Values from outside are sanitized. */
 export function historyText(
   { rollouts, older }: RolloutHistory,
   { color = false, width = 80, tenant }: HistoryTextOptions = {},
@@ -40,7 +39,7 @@ export function historyText(
   return paper.toString();
 }
 
-/** `done`, `interrupted`; and of one tenant what became of it. */
+/** The state of a rollout, such as `done` or `interrupted`; with a tenant, the outcome of that tenant as well. */
 function stateWords(past: PastRollout, tenant = ""): Words {
   const { tenantState } = past;
   const word = stateWord(past);
@@ -82,7 +81,7 @@ function linesOf(one: PastRollout): readonly Words[] {
   ];
 }
 
-/** `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
+/** For example: `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
 function changesWords({ planned, changes }: PastRollout): Words {
   const shown = changes
     .slice(0, SHOWN)
@@ -93,7 +92,7 @@ function changesWords({ planned, changes }: PastRollout): Words {
   return say`${plannedText({ planned })}: ${join(shown, ", ")}${changes.length > SHOWN ? ", …" : ""}`;
 }
 
-/** `7 tenants, 1 failed, 2 left`. */
+/** For example: `7 tenants, 1 failed, 2 left`. */
 function tenantsText({ counts }: PastRollout): string {
   const { done, unchanged, failed, pending, released, running } = counts;
   const left = pending + released + running;

@@ -6,20 +6,20 @@ import { HISTORY_FORMAT, type PastRollout, type RolloutHistory } from "../model/
 import { ChangeTally } from "../report/change-tally";
 import { countsOf, iso } from "../report/report-of";
 
-/** Which rollouts are told of. */
+/** The rollouts that {@link historyOf} selects. */
 export interface HistoryRequest {
-  /** A tenant's name: those that changed it, or tried to. */
+  /** Selects the rollouts that changed this tenant, or tried to change it. */
   readonly tenant?: string;
-  /** Those that began then or later, and before the other; milliseconds since 1970. */
+  /** Selects the rollouts that began at this time or later, and before `beforeMs`. Both in milliseconds since 1970. */
   readonly sinceMs?: number;
   readonly beforeMs?: number;
-  /** How many at most. */
+  /** The maximum number of rollouts. */
   readonly limit: number;
 }
 
 const SHOWN_CHANGES = 10;
 
-/** @param isHeld whether somebody is at a rollout now. */
+/** @param isHeld returns whether a run holds a rollout now. */
 export async function historyOf(
   journal: Journal,
   { tenant, sinceMs = Number.NEGATIVE_INFINITY, beforeMs = Number.POSITIVE_INFINITY, limit }: HistoryRequest,
@@ -38,7 +38,7 @@ export async function historyOf(
   return { format: HISTORY_FORMAT, rollouts, older: meant.length - rollouts.length };
 }
 
-/** The rollouts that began a tenant. */
+/** The rollouts that have begun a tenant. */
 async function rolloutsOf(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
   const rows = await journal.database.query(
     "SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0",

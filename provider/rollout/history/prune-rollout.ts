@@ -10,12 +10,12 @@ import type { KeptChange } from "../model/history-schema";
 import { isOpenState } from "../model/wave";
 
 /**
- * Takes what is large from a rollout in the journal: its settings files, all of its plans but what changed, and the steps of its
- * tenants. What an audit asks for stays: the rollout with its digests, who began and went on with it and when, its waves, and of
- * each tenant how it ended and each change, with its list, comment, ticket and owner. One transaction: it is whole, or pruned.
+ * Deletes the large parts of a rollout from the journal: its settings files, its plans except for the changes, and the steps of its
+ * tenants. Everything that an audit asks for stays: the rollout with its digests; who began and resumed it, and when; its waves; the
+ * outcome of each tenant; and each change with its list, comment, ticket and owner. One transaction prunes all of it or nothing.
  *
  * @param nowMs in milliseconds since 1970.
- * @returns false where it is not through (any more), or was pruned already: then nothing was taken.
+ * @returns false if the rollout is unfinished, or was pruned before. Nothing is deleted then.
  */
 export async function pruneRollout(database: Database, id: string, nowMs: number): Promise<boolean> {
   return await database.transaction(async (transaction) => {
@@ -52,7 +52,7 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
   });
 }
 
-/** What stays of a plan: no plan that anything could be held to, but all that tells one change from another. */
+/** The part of a plan that stays. It can't be enforced, but it still distinguishes one change from another. */
 interface KeptPlan {
   readonly isPruned: true;
   readonly changes: readonly KeptChange[];
@@ -62,7 +62,7 @@ function keptOf({ changes = [] }: Partial<Plan>): KeptPlan {
   return { isPruned: true, changes: changes.map(keptChange) };
 }
 
-/** What is told of a change for as long as the journal has its rollout. Who made what was there is no part of what that did. */
+/** The part of a change that the journal keeps as long as its rollout. The author of the previous value is not part of the change. */
 export function keptChange(change: Change | KeptChange): KeptChange {
   const { sign, kind, key, value, before, after } = change;
   const { why, accepted } = change;

@@ -10,11 +10,11 @@ import { shownRollout } from "./shown";
 
 /** The newest rollouts of a project, and the outcome of each stack in them. */
 export interface RecentRollouts {
-  /** The newest first. */
+  /** Newest first. */
   readonly rollouts: readonly ShownRollout[];
-  /** By the name of the stack, the newest first. */
+  /** The outcomes by stack name, newest first. */
   readonly stacks: ReadonlyMap<string, readonly StackOutcome[]>;
-  /** How many older rollouts are left out. */
+  /** The number of older rollouts that are left out. */
   readonly older: number;
 }
 
@@ -26,25 +26,27 @@ export interface StackOutcome {
   /** ISO 8601, in UTC. */
   readonly at: string;
   readonly planned: TenantReport["planned"];
-  /** The code of its error. */
+  /** The error code of a failed tenant. */
   readonly code?: string;
 }
 
-/** So many tenants are read: a rollout of 10,000 tenants is not read a hundred times. */
+/** The maximum number of tenants to read. A rollout of 10,000 tenants must not be read a hundred times. */
 const MOST_TENANTS = 60_000;
 
-/** How much is read. */
 export interface RecentLimits {
-  /** Of rollouts. Default: 100. */
+  /** The maximum number of rollouts. Default: 100. */
   readonly rollouts?: number;
-  /** Of plans, the newest first: each takes up to a millisecond. Other rollouts have the changes of their summaries. Default: 5,000. */
+  /**
+   * The maximum number of plans, newest first; reading a plan takes up to a millisecond. The remaining rollouts show only the changes of
+   * their summaries. Default: 5,000.
+   */
   readonly plans?: number;
 }
 
 /**
- * Reads the newest rollouts of a project that were begun.
+ * Reads the newest rollouts of a project that have begun.
  *
- * @throws {JournalError} when the journal can't be read.
+ * @throws {JournalError} if the journal can't be read.
  */
 export async function recentRollouts(
   database: Database,
@@ -83,7 +85,7 @@ function outcomeOf(
   return {
     rollout: id,
     ...{ wave, state, planned },
-    // An unchanged tenant was never begun: its time is that of the rollout.
+    // A tenant without changes never begins, so it gets the time of its rollout.
     at: finishedAt ?? begunAt ?? startedAt ?? createdAt,
     ...withoutUndefined({ code: error?.code }),
   };
@@ -93,7 +95,7 @@ function outcomeOf(
 export function mergeRecentRollouts(journals: readonly RecentRollouts[]): RecentRollouts {
   const startOf = ({ report }: ShownRollout): string => report.startedAt ?? report.createdAt;
   const outcomes = journals.flatMap(({ stacks }) => [...stacks]);
-  // A journal may be a copy of another.
+  // One journal may be a copy of another.
   const byId = new Map(
     journals.flatMap(({ rollouts }) => rollouts.map((one) => [one.report.id, one] as const)),
   );
@@ -111,7 +113,7 @@ export function mergeRecentRollouts(journals: readonly RecentRollouts[]): Recent
   };
 }
 
-/** @param one as ISO 8601, in UTC. */
+/** @param one an ISO 8601 time, in UTC. */
 function newerFirst(one: string, other: string): number {
   return one < other ? 1 : one > other ? -1 : 0;
 }

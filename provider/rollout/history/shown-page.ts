@@ -7,10 +7,10 @@ import { sharedLines, whatWords } from "./change-words";
 import type { ToldLine, ToldPage, ToldPart } from "./told-page";
 
 /**
- * What a rollout's record says beside its report: who planned it and of what, what happened to it, and every change. What several
- * tenants have is told once.
+ * Builds the page of a rollout's record. Besides the report, it shows who planned it from what, its events, and every change. A change that
+ * several tenants share appears once.
  *
- * @param only the names of the tenants that are meant. Default: all.
+ * @param only the names of the tenants to show. Default: all.
  */
 export function shownPage(shown: ShownRollout, only?: ReadonlySet<string>): ToldPage {
   const { happened, tenants } = shown;
@@ -62,7 +62,6 @@ const HAPPENED: Readonly<Record<string, string>> = {
   "tenant-skipped": "skipped",
 };
 
-/** What happened, and when. */
 export function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine {
   const words: Words[] = [
     ...(wave === undefined ? [] : [say`wave ${given(wave)}:`]),
@@ -74,7 +73,7 @@ export function happenedLine({ at, kind, wave, tenant, by, told }: Happened): To
   return { mark: at.slice(0, 16).replace("T", " "), words: join(words, " ") };
 }
 
-/** A change, with what is known of its reasons. */
+/** Formats a change with its documented reasons. */
 export function changeLine(change: KeptChange): ToldLine {
   const { sign, before, after, expires, why, accepted } = change;
   const isThere = before !== undefined && after !== undefined;

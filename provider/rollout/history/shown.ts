@@ -16,9 +16,9 @@ import { iso } from "../report/report-of";
 import { keptChange } from "./prune-rollout";
 
 /**
- * @param isWhole whether the plans are read. Without them, changes are as the report has them: the first of each tenant, and no ticket
- * or comment. Default: true.
- * @throws {JournalError} when a plan can't be read.
+ * @param isWhole whether to read the plans. Without them, changes come from the report, which has only the first few of each tenant, and no
+ * tickets or comments. Default: true.
+ * @throws {JournalError} if a plan can't be read.
  */
 export async function shownRollout(
   journal: JournalReader,
@@ -59,7 +59,7 @@ async function plannedChanges(
   return changes.map(keptChange);
 }
 
-/** A change as far as a report has it. */
+/** The part of a change that a report has. */
 function reportedChange({ sign, kind, list, value }: TenantChange): KeptChange {
   const { from, to } = reportedTransition(withoutUndefined({ sign, kind, list }));
   return {

@@ -3,38 +3,35 @@ import { Paper } from "../../render/paper";
 import { filled } from "../../render/room";
 import { number, type Words } from "../../render/words";
 
-/** What is told to people, whatever shows it. */
+/** A page for people, independent of the format that shows it. */
 export interface ToldPage {
   readonly title: Words;
-  /** A line each. */
+  /** One line each. */
   readonly about: readonly Words[];
   readonly parts: readonly ToldPart[];
 }
 
-/** A part with its lines. */
 export interface ToldPart {
   readonly heading: Words;
   readonly lines: readonly ToldLine[];
 }
 
-/** One line. */
 export interface ToldLine {
   /** `+`, `-`, or a time; may be empty. */
   readonly mark: string;
   readonly words: Words;
-  /** What belongs to it, a line each. */
+  /** Details of the line, one line each. */
   readonly more?: readonly Words[];
 }
 
-/** How a page is shown on a terminal. */
 export interface ToldTextOptions {
   readonly color?: boolean;
   readonly width?: number;
-  /** How many lines of a part are shown; the rest is counted. */
+  /** The maximum number of lines to show of each part. The others are only counted. */
   readonly limit?: number;
 }
 
-/** A page for a terminal, ended by a line end. Nothing from outside does anything in it. */
+/** Renders a page for a terminal, with a trailing newline. Values from outside are sanitized. */
 export function toldText(
   { title, about, parts }: ToldPage,
   { color = false, width = 80, limit = Number.POSITIVE_INFINITY }: ToldTextOptions = {},
@@ -58,16 +55,16 @@ export function toldText(
 const INDENT = 2;
 
 /**
- * A page as Markdown, in which what came from outside stands in code spans.
+ * Renders a page as Markdown. Values from outside appear in code spans.
  *
- * @param room how many bytes of UTF-8 it may have.
+ * @param room the maximum size in bytes of UTF-8.
  */
 export function toldMarkdown({ title, about, parts }: ToldPage, room = MOST): string {
   const head = title.length > 0 ? `## ${markdownWords(title)}\n\n` : "";
   const facts = about.map((words) => `${markdownWords(words)}\n`).join("\n");
   let text = `${head}${facts}`;
   for (const [index, { heading, lines }] of parts.entries()) {
-    // Each part has its share of what is left, so that the last is told too.
+    // Each part gets a share of the remaining room, so that the last one appears too.
     const left = (room - Buffer.byteLength(text)) / (parts.length - index);
     const items = lines.map((line) => () => lineMarkdown(line));
     text += filled(
@@ -80,7 +77,7 @@ export function toldMarkdown({ title, about, parts }: ToldPage, room = MOST): st
   return text;
 }
 
-/** As much as GitHub takes in a comment. */
+/** The maximum size of a comment on GitHub. */
 const MOST = 65_536;
 
 function lineMarkdown({ mark, words, more = [] }: ToldLine): string {

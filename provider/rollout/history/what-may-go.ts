@@ -7,19 +7,19 @@ import type { LaterChange, RolloutRecord, RolloutSpec } from "../journal/rollout
 import { becameOf } from "../journal/what-became";
 import { isOpen } from "../journal/which-rollout";
 
-/** What the journal holds that is old. */
+/** The old rollouts in the journal. */
 export interface OldRollouts {
-  /** Those that may be pruned, the newest first. */
+  /** The rollouts that may be pruned, newest first. */
   readonly mayGo: readonly RolloutRecord[];
-  /** Those that somebody may still need whole, and what for: `it is not through`. */
+  /** The rollouts that somebody may still need in full, and why: `it is not through`. */
   readonly needed: readonly { readonly record: RolloutRecord; readonly why: string }[];
-  /** The ids of those whose planning was interrupted: they were never begun, and nobody can begin them. */
+  /** The ids of rollouts whose planning was interrupted. Nobody can begin them. */
   readonly unbegun: readonly string[];
 }
 
 /**
- * Looks for rollouts that ended before a time and are whole in the journal. One is needed while it is not through, while going on with
- * it would try a tenant again, while it is being rolled back, and while it can be: it is the last that changed a tenant.
+ * Finds rollouts that ended before a time and are not pruned. A rollout is still needed in four cases: it is unfinished; resuming it would
+ * retry a tenant; it is being rolled back; or it can be rolled back, because it was the last one to change a tenant.
  */
 export async function oldRollouts(journal: Journal, beforeMs: number): Promise<OldRollouts> {
   const { database } = journal;
@@ -61,7 +61,7 @@ interface StackChange extends LaterChange {
   readonly record: RolloutRecord;
 }
 
-/** What was done to each stack, in the order in which the rollouts began. */
+/** The changes of each stack, in the order in which the rollouts began. */
 async function changesByStack(
   database: Database,
   records: readonly RolloutRecord[],
@@ -84,12 +84,12 @@ async function changesByStack(
   return found;
 }
 
-/** Stacks of one name in two projects, or in two backends, are two stacks. */
+/** Two stacks with one name are different if their projects or backends differ. */
 function stackOf({ project, backend }: RolloutSpec, stack: string): string {
   return JSON.stringify([project, backend, stack]);
 }
 
-/** Whether a rollout could be rolled back in some stack. */
+/** Whether the rollout can still be rolled back in some stack. */
 function stands(record: RolloutRecord, stacks: ReadonlyMap<string, readonly StackChange[]>): boolean {
   const { id, spec } = record;
   if (spec.rollsBack !== undefined) return false;

@@ -17,9 +17,8 @@ import { type ReportTextOptions, skippedOf } from "../report/report-text";
 import { firstOfEachFirst, onlyStacks } from "../report/told-rollout";
 
 /**
- * What a rollout would do, for a terminal, before anything was written: what keeps it from beginning, what changes in how
- * many tenants, what is risky, the waves, the digest. Of a single tenant every change is told. Nothing from outside does
- * anything in it.
+ * Renders the plan of a rollout for a terminal, before anything is written: the guards that block it, the changes and their number of
+ * tenants, the risks, the waves and the digest. A plan with a single tenant shows every change. Values from outside are sanitized.
  */
 export function overviewText(
   report: RolloutReport,
@@ -107,7 +106,7 @@ function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): v
   }
 }
 
-/** What a file that is reviewed by fewer loosens comes before all that follows from it. */
+/** Overrides come first, because everything below follows from them and fewer people review the files that contain them. */
 function loosened(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const all = sharedLoosenings(tenants);
   if (all.length === 0) return;
@@ -116,7 +115,7 @@ function loosened(paper: Paper, tenants: readonly TenantReport[], limit: number)
   rest(paper, all.length - limit);
 }
 
-/** Tenants that can't be planned for the same reason, such as a mistake in what all include, are told together. */
+/** Groups tenants that can't be planned for the same reason, such as a mistake in a file that all of them include. */
 function failures(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const failed = tenants.filter(({ error }) => error !== undefined);
   if (failed.length === 0) return;
@@ -170,7 +169,7 @@ function changes(
   if (left <= 0) return;
   const [most] = tenants.toSorted((one, other) => changesOf(other) - changesOf(one));
   const hidden = all.slice(limit).map((change) => ({ ...reportedTransition(change), count: change.tenants }));
-  // Those of a rollback can't be chosen.
+  // The tenants of a rollback can't be selected.
   const hasCommand = most !== undefined && rollsBack === undefined;
   paper.text(
     [
@@ -197,7 +196,7 @@ function changesOf({ planned: { added, changed, removed } }: TenantReport): numb
   return added + changed + removed;
 }
 
-/** What a rollback does not touch: it is no longer what the rollout made of it. */
+/** The changes that a rollback leaves alone, because somebody has changed them since the rollout. */
 function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const all = firstOfEachFirst(tenants.map(({ name, left = [] }) => left.map((what) => ({ name, what }))));
   if (all.length === 0) return;
@@ -208,7 +207,7 @@ function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: nu
   rest(paper, all.length - limit);
 }
 
-/** What is told of tenants in the same words, once for all that it is of. */
+/** Shows each line once, with all tenants that it applies to. */
 function alike(
   paper: Paper,
   heading: string,
@@ -252,7 +251,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
   for (const [index, wave] of waves.entries()) {
     const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [], closed = [] } = wave;
-    // Where nothing changes, and nothing was left to be looked at, there is nothing to wait for.
+    // There is nothing to wait for if nothing changes and no unreviewed tenants are left.
     const isLookedAt = counts.pending > 0 || (unseen.length > 0 && left[index] === true);
     const then = [
       ...(after.soakMs > 0 ? [`soaks ${duration(after.soakMs)}`] : []),
@@ -277,7 +276,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
   }
 }
 
-/** Who is sent which keys: of those that are alike one line. */
+/** Shows which addresses get which keys. Tenants with the same route share a line. */
 function keysOf(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   if (tenants.length === 0) return;
   paper.heading(["Keys"]);

@@ -8,8 +8,8 @@ import { looseningWords, sharedLoosenings } from "../report/loosened";
 import { type ShownPlan, toldWhole } from "./told-whole";
 
 /**
- * The plan of all tenants as a page: one file that needs nothing else, asks nobody for anything and runs no script. With each change,
- * who gets it, and all tenants by name.
+ * Renders the plan of all tenants as an HTML page: a self-contained file without scripts or network requests. Each change lists its
+ * tenants, and the page names all tenants.
  */
 export function wholePlanHtml(shown: ShownPlan): string {
   const { report, whole } = shown;

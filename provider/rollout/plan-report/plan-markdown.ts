@@ -14,15 +14,15 @@ import { skippedHeading } from "../report/skip-words";
 import type { TenantGroup } from "./tenant-groups";
 import { type ShownPlan, type ToldWhole, toldWhole } from "./told-whole";
 
-/** What the head, the foot, and every section summed up have room in, whatever they hold. */
+/** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
 
 /**
- * The plan of all tenants for a comment of a pull request on GitHub or GitLab: what matters most first, a change of many tenants once,
- * with who gets it. What has no room is summed up. Nothing from outside is markup, a link or a mention in it. Its first line is
- * that of one tenant's plan.
+ * Renders the plan of all tenants for a comment on a pull request on GitHub or GitLab. The most important changes come first, and a change
+ * that several tenants share appears once. Anything that doesn't fit is summarized. Values from outside can't become markup, links or
+ * mentions. The first line is the same as in the plan of a single tenant.
  *
- * @throws RangeError for a limit that is too low to say anything.
+ * @throws RangeError if the limit is too low for a useful comment.
  */
 export function wholePlanMarkdown(
   shown: ShownPlan,
@@ -123,7 +123,7 @@ function list(head: string, all: readonly Words[], room: number): string {
   return `${lines(head, all, room - 1, (rest) => `${number(rest)} more`)}\n`;
 }
 
-/** Lines behind one that is opened. */
+/** Renders lines inside an expandable section. */
 function fold(
   title: string,
   count: number,
@@ -136,13 +136,13 @@ function fold(
   return `${lines(head, all, room - close.length, more)}${close}`;
 }
 
-/** Whole lines, as many as there is room for, and what the rest is. */
+/** Renders as many whole lines as fit, and describes the others. */
 function lines(head: string, all: readonly Words[], room: number, more: (rest: number) => string): string {
   const items = all.map((words) => () => `- ${markdownWords(words, { limit: 300 })}\n`);
   return filled(head, [items], room, (rest) => `… and ${more(rest)}, in the artifact.\n`);
 }
 
-/** Which tenants a group is of; where there is no room for all names, some. */
+/** Lists the tenants of each group. If not all names fit, lists some of them. */
 function groups(all: readonly TenantGroup[], room: number): string {
   const text = ({ name, tenants }: TenantGroup, most: number): string => {
     const names = tenants.slice(0, most).map((one): Words => [given(one)]);

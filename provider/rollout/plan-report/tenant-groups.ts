@@ -1,36 +1,40 @@
 import { enumerate, given, say, type Words } from "../../render/words";
 import { hashOf } from "../../settings/plan-digest";
 
-/** Several tenants under a name, so that theirs are written out once. */
+/** A set of tenants with a name, so that the list of tenants appears only once. */
 export interface TenantGroup {
-  /** `group 1`. */
+  /** For example: `group 1`. */
   readonly name: string;
   readonly tenants: readonly string[];
 }
 
 const FEW = 3;
 
-/** Whether they are named in their place. */
+/** Whether the tenants are named inline instead of as a group. */
 export function isFew(tenants: readonly string[]): boolean {
   return tenants.length <= FEW;
 }
 
-/** Who gets something, in a few words; more than a few tenants that are not all become a group, the same ones the same. */
+/** Describes sets of tenants in a few words. A set that is neither small nor complete becomes a group. Equal sets share a group. */
 export class TenantGroups {
   readonly #total: number;
   readonly #groups = new Map<string, TenantGroup>();
 
-  /** @param total how many tenants there are. */
+  /** @param total the number of all tenants. */
   constructor(total: number) {
     this.#total = total;
   }
 
-  /** In the order in which they were first told of. */
+  /** The groups in the order of their first use. */
   get all(): readonly TenantGroup[] {
     return [...this.#groups.values()];
   }
 
-  /** `in acme`, `in all 300 tenants`, `in 40 of 300 tenants: group 1`. @param tenants in their order; at least one. */
+  /**
+   * For example: `in acme`, `in all 300 tenants`, `in 40 of 300 tenants: group 1`.
+   *
+   * @param tenants in their order; at least one.
+   */
   where(tenants: readonly string[]): Words {
     if (tenants.length === this.#total && tenants.length > 1) return say`in all ${tenants.length} tenants`;
     const who = this.who(tenants);
@@ -38,7 +42,11 @@ export class TenantGroups {
     return say`in ${tenants.length} of ${this.#total} tenants: ${who}`;
   }
 
-  /** `acme and globex`, `all`, `group 1`. @param tenants in their order; at least one. */
+  /**
+   * For example: `acme and globex`, `all`, `group 1`.
+   *
+   * @param tenants in their order; at least one.
+   */
   who(tenants: readonly string[]): Words {
     if (isFew(tenants)) return enumerate(tenants.map((name): Words => [given(name)]));
     if (tenants.length === this.#total) return ["all"];

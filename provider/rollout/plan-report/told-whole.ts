@@ -11,43 +11,45 @@ import { firstOfEachFirst, onlyStacks, taskWords } from "../report/told-rollout"
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";
 
-/** A rollout that was planned and is shown to be judged. */
+/** A planned rollout, with everything that its views show. */
 export interface ShownPlan {
-  /** As {@link withMail} has it. */
+  /** The report that {@link withMail} returns. */
   readonly report: RolloutReport;
   readonly planned: Pick<PlannedRollout, "guards" | "again" | "mail">;
   readonly whole: WholePlan;
 }
 
-/** What a person is told of a rollout's plan, in every format. */
+/** The view of a rollout's plan, independent of the format. */
 export interface ToldWhole {
   readonly title: Words;
   readonly mood: Mood;
   readonly verdict: string;
   readonly headline: Words;
-  /** How many tenants, and how many changes in them, by sign. */
+  /** The number of tenants, and the number of their changes by sign. */
   readonly tallies: readonly Tally[];
-  /** Whose mail was asked, and what of it is missing. */
+  /** Describes whose mail was searched. */
   readonly mail: Words;
   readonly missing: readonly Words[];
-  /** Those that refuse alike, and whose. */
+  /** The guards, grouped by code and message, with the names of their tenants. */
   readonly guards: readonly { readonly code: string; readonly message: string }[];
   readonly again: readonly Words[];
-  /** Those that can't be planned for the same reason, together. */
+  /** Tenants that can't be planned, grouped by reason. */
   readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
-  /** Whom it leaves out, because a person said so. */
+  /** The tenants that a person chose to skip. */
   readonly skipped: readonly Words[];
-  /** What of the console it reverts, and in whom, where it is for that. */
+  /** The drift that the rollout reverts, with its tenants. Empty unless that is the purpose of the rollout. */
   readonly drift: readonly Words[];
-  /** What it leaves as it is, and under which title. */
+  /** The changes that the rollout leaves alone, and the title above them. */
   readonly left: readonly Words[];
   readonly leftTitle: string;
-  /** What each tenant gets: each is in one line, those that get the same in the same. */
+  /** The changes of each tenant. Tenants with the same changes share a line. */
   readonly tenants: readonly { readonly words: Words; readonly count: number }[];
   readonly waves: readonly Words[];
 }
 
-/** A report whose alarms are also those that the tenants' mail tells; without what changes where that tells another tenant. */
+/**
+ * Adds the alarms from the tenants' mail to a report. Removes the changes of tenants whose mail reveals that the key opens another tenant.
+ */
 export function withMail(report: RolloutReport, mail: MailAsked | undefined): RolloutReport {
   if (mail === undefined) return report;
   const strangers = new Set(mail.guards.map((one) => one.tenant));
@@ -59,7 +61,7 @@ export function withMail(report: RolloutReport, mail: MailAsked | undefined): Ro
   return { ...report, tenants };
 }
 
-/** What a tenant is called that nothing is to be done for. */
+/** The word for a tenant without anything to do. */
 function settledWord({ task, rollsBack }: RolloutReport): string {
   return task === undefined && rollsBack === undefined ? "as declared" : "left as it is";
 }
@@ -92,7 +94,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
         ? join([[given(source)], ...taskWords(task)], ": it ")
         : say`rolling back ${given(rollsBack)} of ${given(source)}`,
     mood,
-    // The mail of tenants is a sample.
+    // The mail covers only a sample of the tenants.
     verdict: verdictOf(mood, false),
     headline: headlineOf(report, planned, whole),
     tallies: [
@@ -180,7 +182,7 @@ function missingOf(mail: MailAsked | undefined): readonly Words[] {
   ];
 }
 
-/** Of guards that differ by the tenant's name alone, one. */
+/** Groups guards that differ only in the name of the tenant. */
 function guardsOf(guards: ShownPlan["planned"]["guards"]): ToldWhole["guards"] {
   const alike = Map.groupBy(guards, ({ tenant, guard }) =>
     JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),
@@ -262,7 +264,7 @@ function tenantsOf(
   return [...lines, ...asOne];
 }
 
-/** `acme and globex`, `40 tenants, group 1`. */
+/** For example: `acme and globex`, `40 tenants, group 1`. */
 function whoWords(names: readonly string[], groups: TenantGroups): Words {
   const who = groups.who(names);
   return isFew(names) ? who : say`${counted(names.length, "tenant")}, ${who}`;
@@ -272,12 +274,12 @@ function isPlain({ error }: TenantReport): boolean {
   return error === undefined;
 }
 
-/** `+ allow partner.example`. */
+/** For example: `+ allow partner.example`. */
 function changeWords({ sign, list, change }: Card): Words {
   return say`${given(sign)} ${list} ${given(change.value)}`;
 }
 
-/** What is told of tenants in the same words, once: `allow partner.example in acme, globex and 38 more`. */
+/** Shows each line once, with all tenants that it applies to: `allow partner.example in acme, globex and 38 more`. */
 function inWhom(
   tenants: readonly TenantReport[],
   linesOf: (tenant: TenantReport) => readonly string[] | undefined,
@@ -290,7 +292,7 @@ function inWhom(
   );
 }
 
-/** In how many tenants something changes that the service holds. */
+/** Counts the tenants in which the rollout changes something at the service. */
 function changingIn({ tenants }: RolloutReport): number {
   return tenants.filter(({ planned: { added, changed, removed } }) => added + changed + removed > 0).length;
 }

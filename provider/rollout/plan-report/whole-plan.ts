@@ -8,30 +8,33 @@ import { type ChangeMail, changeKey } from "../planning/change-mail";
 import { rankChange } from "../report/change-danger";
 import { TenantGroups } from "./tenant-groups";
 
-/** The plans of all tenants as one: a change that many get is told once, with who gets it. */
+/** The plans of all tenants, merged: a change that several tenants share appears once, with its tenants. */
 export interface WholePlan extends Record<"dangers" | "accepted" | "warnings" | "others", readonly Card[]> {
-  /** Tenants that get just the same, those of the most first; in each of them tenants by their order. Those without changes are in none. */
+  /**
+   * Sets of tenants with exactly the same changes, the largest set first, and the tenants of each set in their order. Tenants without
+   * changes are in no set.
+   */
   readonly alike: readonly AlikeTenants[];
-  /** All groups of tenants that something was told of. */
+  /** All groups of tenants that the cards refer to. */
   readonly groups: TenantGroups;
-  /** How many changes had no room in memory, each counted in each of its tenants. */
+  /** The number of changes that didn't fit into memory. A change counts once for each of its tenants. */
   readonly untold: number;
 }
 
 export interface AlikeTenants {
   readonly tenants: readonly string[];
-  /** Of what they get, what not all get to whom something changes; what the fewest get, first. */
+  /** The changes of these tenants that not all changing tenants share, starting with the least common. */
   readonly differing: readonly Card[];
 }
 
-/** So many different changes are told; of their tenants and of what each says of one, so many in all. */
+/** The maximum number of different changes, and the maximum number of different facts about them. */
 const MOST_CHANGES = 20_000;
 const MOST_TOLD = 500_000;
 
-/** So many different things are told of one change under one label: the comments of as many tenants, say. */
+/** The maximum number of different facts with one label for one change, such as the comments of several tenants. */
 const MOST_FORMS = 3;
 
-/** Puts plans together; a few are in memory at once, however many tenants there are. */
+/** Merges plans one at a time, so that memory use doesn't grow with the number of plans. */
 export class WholePlanMaker {
   readonly #all = new Map<string, Gathered>();
   readonly #byTenant = new Map<
@@ -42,8 +45,8 @@ export class WholePlanMaker {
   #untold = 0;
 
   /**
-   * @param plan of which nothing is told where its key is another tenant's: it would be of a stranger.
-   * @param mail what its mail says of its changes, by {@link changeKey}.
+   * @param plan ignored if its key opens another tenant, because it would reveal that tenant's data.
+   * @param mail the evidence from the tenant's mail, by {@link changeKey}.
    */
   add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeMail>): void {
     if (isOfAnother(plan)) return;
@@ -67,7 +70,7 @@ export class WholePlanMaker {
     if (plan.changes.length > 0) this.#byTenant.set(tenant, { own, counts: plan.counts });
   }
 
-  /** @param total how many tenants there are. */
+  /** @param total the number of all tenants. */
   whole(total: number): WholePlan {
     const groups = new TenantGroups(total);
     const sorted = [...this.#all.values()].sort(byImportance);
@@ -85,7 +88,7 @@ export class WholePlanMaker {
   }
 
   #begin(key: string, card: Card): Gathered | undefined {
-    // What is dangerous has room of its own, so that it is not left out behind much that is not.
+    // Dangerous changes have room of their own, so that a large number of harmless ones can't displace them.
     const isWorst = card.change.alarm === "danger" || isDangerous(changeTransition(card.change));
     if (this.#all.size >= (isWorst ? 2 * MOST_CHANGES : MOST_CHANGES)) return undefined;
     const alarms = { danger: 0, accepted: 0, warning: 0, none: 0 };
@@ -130,22 +133,22 @@ export class WholePlanMaker {
 }
 
 interface Gathered {
-  /** Its place among all, in the order in which they came. */
+  /** The position among all changes, in the order of arrival. */
   readonly at: number;
-  /** As the first tenant has it. */
+  /** The card of the first tenant. */
   readonly card: Card;
   readonly tenants: string[];
   readonly alarms: Record<Alarm, number>;
   readonly facts: Map<string, Form>;
 }
 
-/** A fact, and whose it is. */
+/** A fact, and the tenants that it applies to. */
 interface Form extends Fact {
   isAlarming: boolean;
   readonly tenants: string[];
 }
 
-/** What is open comes before what was accepted. */
+/** Open risks come before accepted ones. */
 const ALARMS: readonly Alarm[] = ["danger", "warning", "accepted", "none"];
 
 function alarmOf({ alarms }: Gathered): Alarm {
@@ -190,7 +193,7 @@ function cardOf(gathered: Gathered, groups: TenantGroups): Card {
 
 const RISKS = { danger: "a risk", accepted: "an accepted risk", warning: "needs a look" } as const;
 
-/** By label, in the order in which a plan tells them; of each what is alarming first, then what most tenants have. */
+/** Groups the facts by label, in the order of a plan. Within a label, alarming facts come first, then those of the most tenants. */
 function factsOf({ facts, tenants }: Gathered): Fact[] {
   const byLabel = Map.groupBy(facts.values(), ({ label }) => label);
   const told = [...byLabel.values()].flatMap((forms): Fact[] => {
@@ -217,7 +220,7 @@ function factsOf({ facts, tenants }: Gathered): Fact[] {
   ];
 }
 
-/** `(in acme, globex and 37 more)`. */
+/** For example: `(in acme, globex and 37 more)`. */
 function whoseWords(tenants: readonly string[]): Words {
   const names = tenants.slice(0, 2).map((name): Words => [given(name)]);
   const more = tenants.length - names.length;

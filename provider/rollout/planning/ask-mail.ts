@@ -6,17 +6,17 @@ import type { Journal } from "../journal/journal";
 import { type ChangeMail, changeKey } from "./change-mail";
 import { mailSample, mailWeight } from "./mail-sample";
 
-/** What the mail of tenants says of what changes there. */
+/** The evidence from the tenants' mail about their changes. */
 export interface MailAsked {
-  /** The days that were looked at, until now. */
+  /** How many days back the search for evidence goes. */
   readonly days: number;
-  /** How many tenants have changes that their mail can speak of. */
+  /** The number of tenants with changes that mail can provide evidence for. */
   readonly of: number;
-  /** Of those whose mail was asked, in their order. */
+  /** The evidence of the tenants whose mail was searched, in their order. */
   readonly said: ReadonlyMap<string, TenantMail>;
-  /** Those whose mail was to be asked and says nothing, and why. */
+  /** The tenants whose mail was selected but yielded no evidence, and why. */
   readonly silent: readonly { readonly tenant: string; readonly why: string }[];
-  /** What only the mail tells, and what keeps the rollout from beginning. */
+  /** The guards that only the mail reveals, and that block the rollout. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
 }
 
@@ -24,26 +24,27 @@ export interface TenantMail {
   /** By {@link changeKey}. */
   readonly changes: ReadonlyMap<string, ChangeMail>;
   readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
-  /** Why something is missing, a sentence each. */
+  /** The reasons why evidence is missing, one sentence each. */
   readonly missing: readonly string[];
 }
 
-/** Whose mail is asked: that of a few tenants, or of each that changes. */
+/** The tenants whose mail is searched: a sample of them, or all that change. */
 export type MailOf = "sample" | "all";
 
-/** So many are a sample. */
+/** The number of tenants in a sample. */
 export const SAMPLE = 5;
 
-/** What a change's mail is told by; the rest of a plan tells all without it. */
+/** The labels of the facts that come from mail. A plan contains all other facts anyway. */
 const OF_MAIL: ReadonlySet<string> = new Set(["mail", "details", "reports", "backtest"]);
 
-/** So many changes of a tenant, the most important ones, decide whether it is in the sample. */
+/** The number of a tenant's most important changes that decide whether it belongs to the sample. */
 const LOOKED_AT = 200;
 
 /**
- * Asks the mail of tenants that were planned. What it says is told, and is not kept in the journal.
+ * Searches the mail of planned tenants for evidence. The journal doesn't keep the evidence.
  *
- * @param planWithMail plans a tenant once more. @param why tells a failure in a sentence, without any key.
+ * @param planWithMail plans a tenant once more.
+ * @param why describes a failure in one sentence, without any key.
  */
 export async function askMail(
   journal: Pick<Journal, "tenants" | "plan">,

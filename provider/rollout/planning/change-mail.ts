@@ -8,7 +8,7 @@ export interface ChangeMail {
   readonly facts: readonly Fact[];
 }
 
-/** Equal for the same change of two tenants. */
+/** Returns a key that is equal for the same change of two tenants. */
 export function changeKey({ change, list }: Pick<Card, "change" | "list">): string {
   const { sign, kind, key, verdictScope = "" } = change;
   return JSON.stringify([sign, kind, list, key, verdictScope]);

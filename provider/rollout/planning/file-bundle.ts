@@ -14,11 +14,11 @@ import { inTemporaryFolder } from "../model/temporary-folder";
 import { NotAllowedError } from "../targets/not-allowed";
 
 /**
- * Reads files into a bundle that keeps their places to one another, so that they can be laid out elsewhere.
+ * Reads files into a bundle that keeps their relative paths, so that they can be laid out elsewhere.
  *
- * @param files relative to the working folder; those that can't be read are left out, since that was told already.
- * @param beside more of them, by the name that each gets in the working folder.
- * @param here the working folder. Default: that of the process.
+ * @param files relative to the working directory. Unreadable files are left out, because they have already been reported.
+ * @param beside additional files, by their name in the working directory of the bundle.
+ * @param here the working directory. Default: the one of the process.
  */
 export function packFiles(
   files: Iterable<string>,
@@ -36,24 +36,24 @@ export function packFiles(
   return { bundle, folder: relative(root, here).split(sep).join("/") || "." };
 }
 
-/** A bundle with more files in it, by their paths relative to its working folder. */
+/** Adds files to a bundle, by their paths relative to its working directory. */
 export function withFiles({ bundle, folder }: PackedFiles, more: ReadonlyMap<string, string>): PackedFiles {
   const added = [...more].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
   return { bundle: new Map([...bundle, ...added]), folder };
 }
 
-/** A bundle that was laid out in a folder of its own. */
+/** A bundle that was laid out in its own directory. */
 export interface WorkFolder {
-  /** The working folder in it. */
+  /** The path of the working directory in it. */
   readonly path: string;
   remove(): void;
 }
 
 /**
- * Lays a bundle out where a Pulumi program can run: with a project, and the packages that its provider needs.
+ * Lays a bundle out where a Pulumi program can run, with a project and the packages that its provider needs.
  *
- * @param project its name.
- * @param backend the address of the state backend, where the user's project names one.
+ * @param project the name of the project.
+ * @param backend the URL of the state backend, if the user's project specifies one.
  */
 export function layOut(
   { bundle, folder }: PackedFiles,
@@ -72,7 +72,7 @@ export function layOut(
   });
 }
 
-/** @returns the working folder. */
+/** @returns the path of the working directory. */
 function fill(
   root: string,
   { bundle, folder }: PackedFiles,
@@ -80,7 +80,7 @@ function fill(
   backend: string | undefined,
 ): string {
   for (const path of [folder, ...bundle.keys()]) refuseStrayPath(path);
-  // The boundary that included files may not leave.
+  // Marks the boundary that included files must not leave.
   mkdirSync(join(root, ".git"));
   for (const [path, content] of bundle) {
     const file = join(root, path);
@@ -101,9 +101,9 @@ function fill(
 }
 
 /**
- * What a journal holds is data: it says where a file is among the others, and not where on this machine, nor among programs.
+ * Checks a path from a journal, which is untrusted data. The path may only place a file inside the bundle, and not among programs.
  *
- * @throws {NotAllowedError} for a path that leads elsewhere.
+ * @throws {NotAllowedError} if the path leads elsewhere.
  */
 function refuseStrayPath(path: string): void {
   const parts = path.split("/");
@@ -117,10 +117,12 @@ function refuseStrayPath(path: string): void {
   );
 }
 
-/** The provider finds this package, and the host of dynamic providers Pulumi's, from the project's folder upwards. */
+/**
+ * Resolution starts at the project's directory: the provider has to find this package, and the dynamic provider host has to find Pulumi's.
+ */
 function linkPackages(folder: string): void {
   if (process.versions["pnp"] !== undefined) {
-    // Its packages are in archives, to which no link leads.
+    // Plug'n'Play keeps packages in archives, and links can't point into them.
     throw new ConfigurationError(
       "A rollout needs its packages in a folder node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
     );

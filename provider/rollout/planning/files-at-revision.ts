@@ -11,13 +11,13 @@ import type { PackedFiles } from "../journal/rollout-record";
 import { inTemporaryFolder } from "../model/temporary-folder";
 import { packFiles } from "./file-bundle";
 
-// As in `rollback/revert-in-git.ts`: who only reads is given less of the environment than whoever commits.
+// Like `rollback/revert-in-git.ts`, this only reads, so git gets a smaller environment than it needs for commits.
 const run = promisify(execFile);
 
 /**
- * The YAML files of the working folder's repository as they were at a revision of git.
+ * Reads the YAML files of the working directory's repository at a git revision.
  *
- * @throws {ConfigurationError} when this is no repository, or it has no such revision.
+ * @throws {ConfigurationError} if this isn't a repository, or it has no such revision.
  */
 export async function filesAt(revision: string): Promise<PackedFiles> {
   const here = process.cwd();

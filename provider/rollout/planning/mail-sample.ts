@@ -1,17 +1,18 @@
 import type { Change } from "../../plan/plan";
 
-/** A tenant whose mail may be asked. */
+/** A tenant whose mail may be searched. */
 export interface MailCandidate {
   readonly name: string;
-  /** What its mail can speak of, each by what makes it the same change in another tenant; with how much that matters, from 1. */
+  /** The weights (from 1) of the changes that its mail can provide evidence for. The key is equal for the same change of two tenants. */
   readonly changes: ReadonlyMap<string, number>;
 }
 
 /**
- * Whose mail is asked: those tenants in which the most that matters changes and no other of them speaks of; once all is spoken of,
- * some from all over the list, since each tenant's mail is its own. The same for the same plans.
+ * Chooses the tenants whose mail is searched. Each choice adds the most weight of changes that no chosen tenant covers yet. Once all
+ * changes are covered, the remaining tenants are spread evenly over the list, because every tenant receives different mail. The same plans
+ * always give the same sample.
  *
- * @param most so many at most; all where they are no more.
+ * @param most the maximum number of tenants. All candidates are chosen if they don't exceed it.
  * @returns names, in the order of the candidates.
  */
 export function mailSample(candidates: readonly MailCandidate[], most: number): readonly string[] {
@@ -44,7 +45,7 @@ export function mailSample(candidates: readonly MailCandidate[], most: number): 
   return candidates.filter(({ name }) => chosen.has(name)).map(({ name }) => name);
 }
 
-/** How much it matters what the mail says of a change; 0 where it can say nothing. */
+/** The weight of mail evidence for a change; 0 if mail can't provide any. */
 export function mailWeight({
   entryType,
   before,

@@ -3,21 +3,21 @@ import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import { mendsDrift } from "./why-not-mended";
 
-/** The tenants that a rollout which mends drift is of, by name, and of how many that were selected. */
+/** The number of selected tenants, and the names of those whose drift the rollout reverts. */
 export interface MendedTenants {
   readonly names: readonly string[];
-  /** Of these, how many have files that can't be read, so that nobody knows what they say. */
+  /** The number of these tenants whose files can't be read, so that their `onDrift` is unknown. */
   readonly unread: number;
   readonly of: number;
 }
 
 /**
- * The tenants whose settings files say `onDrift: revert`; no tenant is asked. One whose files can't be read is among them: the
- * planning tells why.
+ * Finds the tenants whose settings files declare `onDrift: revert`, without a request to any tenant. Includes tenants whose files can't be
+ * read, because the planning reports the reason.
  *
  * @param file the targets file.
- * @throws {TargetsFileError} with every mistake in it.
- * @throws {SelectionError} when what was selected is not there.
+ * @throws {TargetsFileError} with every mistake in the file.
+ * @throws {SelectionError} if a selected tenant or label doesn't exist.
  */
 export function mendedTenants(file: string, selection: Selection): MendedTenants {
   const selected = selectTargets(readTargets(file).targets, selection);

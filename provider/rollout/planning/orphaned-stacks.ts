@@ -9,23 +9,23 @@ import { removeTornAttributes } from "../stack/torn-files";
 import type { PlanningContext } from "./plan-target";
 import type { OrphanedStack } from "./renamed-tenant";
 
-/** Where orphaned stacks are looked for. */
+/** The options of {@link readOrphanedStacks}. */
 export interface OrphanedStacksOptions extends Pick<PlanningContext, "project" | "folder" | "environment"> {
   /** The stacks of all tenants of the targets file. */
   readonly declared: ReadonlySet<string>;
   readonly database: Database;
-  /** The state backend, as `stateBackend` fingerprints it. */
+  /** The fingerprint of the state backend, from `stateBackend`. */
   readonly backend: string;
 }
 
 const AT_ONCE = 4;
 
 /**
- * Reads the stacks that may be tenants' under former names: those of the project that belong to no tenant of the targets file, and those
- * of other projects that are named as a tenant's stack. One run of the CLI, and one more for each such stack whose state no plain file
- * holds. Left out are stacks whose state isn't that of settings files, and other projects where not all stacks can be listed.
+ * Reads the stacks that may belong to tenants under former names: stacks of the project that belong to no tenant of the targets file, and
+ * stacks of other projects with the name of a tenant's stack. Runs the CLI once, and once more for each such stack whose state isn't in a
+ * plain file. Leaves out stacks whose state doesn't come from settings files. Leaves out other projects if not all stacks can be listed.
  *
- * @throws {PulumiError} when the stacks can't be listed.
+ * @throws {PulumiError} if the stacks can't be listed.
  */
 export async function readOrphanedStacks({
   project,
@@ -41,7 +41,7 @@ export async function readOrphanedStacks({
   const list = async (...of: string[]): Promise<PulumiRun> =>
     await runPulumi(["stack", "ls", "--json", ...of], options);
   const all = await list("--all");
-  // One state of another project that can't be read fails the list of all.
+  // A single unreadable state of another project makes the list of all projects fail.
   const run = all.code === 0 ? all : await list("--project", project);
   if (run.code !== 0)
     throw new PulumiError(`The stacks of the project can't be listed. Pulumi says:\n${toldBy(run)}`);
@@ -66,7 +66,7 @@ export async function readOrphanedStacks({
         const more = { last: stacks.get(stack)?.last, project: of === project ? undefined : of };
         orphans.set(name, { stack, known, ...withoutUndefined(more) });
       } catch (error) {
-        // Nobody's rollout depends on a stack that isn't its own.
+        // A stack that isn't the rollout's own must not make the rollout fail.
         if (!(error instanceof PulumiError)) throw error;
       }
     });
@@ -74,7 +74,7 @@ export async function readOrphanedStacks({
   return found.flatMap(({ name }) => orphans.get(name) ?? []);
 }
 
-/** The project and the stack's own name in a name that the CLI lists; a stack of the folder's project may be listed without it. */
+/** Splits a name from the CLI's list into project and stack. The CLI may omit the project for stacks of the directory's own project. */
 function placeOf(name: string, own: string): { readonly project: string; readonly stack: string } {
   const parts = name.split("/");
   return { project: parts.length === 3 ? (parts[1] ?? own) : own, stack: parts.at(-1) ?? name };

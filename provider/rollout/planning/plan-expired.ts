@@ -5,10 +5,10 @@ import { comparedTarget, type PlanTenant, seenIn, targetPlan } from "./plan-targ
 import { shortened } from "./shortened";
 
 /**
- * Plans one tenant's part of a rollout that only takes away what has ended, as `apply --only-expired` does for one: what else the
- * files or the console changed stays as it is, at the tenant and in the stack's state. Writes nothing.
+ * Plans one tenant's part of a rollout that only removes expired entries and VIPs, like `apply --only-expired` for a single tenant. Other
+ * changes of the files or the console stay as they are, both at the tenant and in the stack's state. Writes nothing.
  *
- * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export const planExpired: PlanTenant = async (target, key, context, asking, atPlace) => {
   const compared = await comparedTarget(target, key, context, asking, atPlace);
@@ -25,7 +25,7 @@ export const planExpired: PlanTenant = async (target, key, context, asking, atPl
       ? []
       : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),
   ];
-  // A move to the other front is a whole run's.
+  // Only a full run may move the stack to the other provider.
   const front = frontOf(stack.state) ?? stack.front;
   return targetPlan(target, plan, { ...stack, front }, targets.length === 0, context, {
     ...seenIn(target, desired, observed),

@@ -9,11 +9,11 @@ import { shortened } from "./shortened";
 import { whyNotMended } from "./why-not-mended";
 
 /**
- * Plans one tenant's part of a rollout that reverts what the console changed. That is all that differs where the files say what
- * the stack's last run declared, by its state; where they say anything else, nothing is reverted: a change of the files is
- * brought by who looks at it. Writes nothing.
+ * Plans one tenant's part of a rollout that reverts drift. If the files declare the same as the stack's last run, according to its state,
+ * every difference is drift. If they declare anything else, nothing is reverted, because somebody has to review a change of the files.
+ * Writes nothing.
  *
- * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export const planMending: PlanTenant = async (target, key, context, asking, atPlace) => {
   const compared = await comparedTarget(target, key, context, asking, atPlace);
@@ -41,7 +41,7 @@ export const planMending: PlanTenant = async (target, key, context, asking, atPl
   });
 };
 
-/** A plan of nothing. That the key is another tenant's ends the rollout all the same. */
+/** Removes the changes from a plan. The guards against another tenant's key stay, because they still have to end the rollout. */
 function untouched(plan: Plan): Plan {
   return {
     ...plan,
@@ -51,7 +51,7 @@ function untouched(plan: Plan): Plan {
   };
 }
 
-/** What was done at the tenant, by whom and when, as far as the service tells. */
+/** Describes what somebody changed at the tenant, with the author and the time if the service reports them. */
 function driftText({ sign, kind, value, before, after, why }: Change): string {
   const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
   const { by, at } = before ?? {};

@@ -48,70 +48,73 @@ import { eachTakenStack } from "./taken-stacks";
 import { tenantError } from "./tenant-error";
 import { toldChange } from "./tenant-summary";
 
-/** What a rollout is planned with. */
+/** The options of {@link planRollout}. */
 export interface PlanRolloutOptions {
   readonly journal: Journal;
-  /** What people are told to type. */
+  /** The commands that messages suggest. */
   readonly commands: RolloutCommands;
   readonly office: PermitOffice;
   readonly backend: StateBackend;
-  /** Where keys come from, and what the CLI is given beside them. */
+  /** The source of the keys, and of the other variables that the CLI gets. */
   readonly environment: NodeJS.ProcessEnv;
   /** How many tenants are planned at once. */
   readonly concurrency: number;
-  /** Whether the engine runs for every tenant, even where nothing is to be done. Default: false. */
+  /** Whether the engine runs for every tenant, even if there is nothing to do. Default: false. */
   readonly alwaysRunEngine?: boolean;
-  /** Files of another time, in the place of those of the working folder. */
+  /** Settings files of another time, which replace those of the working directory. */
   readonly files?: PackedFiles;
-  /** How each tenant is planned. Default: by its settings file. */
+  /** Plans one tenant. Default: plans it by its settings file. */
   readonly planTenant?: PlanTenant;
-  /** Reads what rollouts know of tenants. Default: nothing. */
+  /** Reads what earlier rollouts recorded about tenants. Default: nothing. */
   readonly memory?: ReadMemory;
-  /** The stacks of all tenants of the targets file: another one may be that of a renamed tenant. Default: none is looked for. */
+  /**
+   * The stacks of all tenants of the targets file. Any other stack may belong to a renamed tenant. Default: no search for renamed tenants.
+   */
   readonly declaredStacks?: ReadonlySet<string>;
-  /** Ends the planning: what was planned is forgotten. */
+  /** Aborts the planning and deletes the plans. */
   readonly stopping?: AbortSignal;
-  /** Whose mail is asked what it says of the changes, once all are planned, by their settings files alone. Default: nobody's. */
+  /**
+   * The tenants whose mail is searched for evidence once all are planned. Applies only to rollouts of the settings files. Default: none.
+   */
   readonly mail?: MailOf;
-  /** Told how many tenants are planned. */
+  /** Receives the number of planned tenants. */
   readonly onProgress?: (planned: number, of: number) => void;
-  /** Told of how many the mail was asked. */
+  /** Receives the number of tenants whose mail has been searched. */
   readonly onMail?: (asked: number, of: number) => void;
 }
 
-/** A rollout that was planned; nothing was written to any tenant. */
+/** A planned rollout. Nothing has been written to any tenant. */
 export interface PlannedRollout {
   readonly id: string;
-  /** What was reviewed: over the plans of all tenants. */
+  /** The digest of the plans of all tenants, which identifies the reviewed plan. */
   readonly digest: string;
-  /** How many tenants may fail in the whole rollout; absent: no limit but those of the waves. */
+  /** How many tenants may fail in the whole rollout. Absent: only the waves have limits. */
   readonly tolerated?: number;
-  /** Where the state of all stacks is, as it may be shown. */
+  /** The location of the state of all stacks, without credentials. */
   readonly backend: string;
-  /** What keeps it from beginning, by tenant. */
+  /** The guards that block the rollout, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
-  /** What would be done again, and was rolled back. Absent: nothing. */
+  /** Changes that this plan repeats although a rollback has undone them. Absent: none. */
   readonly again?: readonly AgainTakenBack[];
-  /** What changes in how many tenants, the most important first. */
+  /** The changes and their number of tenants, the most important first. */
   readonly changes: readonly SharedChange[];
-  /** What the mail of some tenants says of them. Absent: it was not asked. */
+  /** The evidence from the mail of some tenants. Absent: no mail was searched. */
   readonly mail?: MailAsked;
 }
 
-/** Plans that are written to the journal together. */
+/** How many plans are written to the journal at once. */
 const BATCH = 20;
 
 /**
- * Plans every tenant, and writes the plans and the files that they were made of into the journal. A tenant that can't be
- * planned is its own failure, and one of an address that is down is not asked. Holds no more than a few plans in memory, however
- * many tenants there are.
+ * Plans every tenant, and writes the plans and their files to the journal. A tenant that can't be planned doesn't fail the others, and
+ * tenants of an address that is down get no requests. Keeps only a few plans in memory, however many tenants there are.
  *
- * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
- * @throws {SameKeyError} when two have the same key.
- * @throws {SameTenantError} (`ERR_SAME_TENANT`) when the keys of two open the same tenant of the service; (`ERR_OTHER_TENANT`) when a key
- * opens the tenant that a rollout read in another name.
- * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
- * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
+ * @throws {ConfigurationError} if the environment holds a value that makes every request impossible.
+ * @throws {SameKeyError} if two tenants have the same key.
+ * @throws {SameTenantError} (`ERR_SAME_TENANT`) if the keys of two tenants open the same tenant of the service; (`ERR_OTHER_TENANT`) if a
+ * key opens a tenant that an earlier rollout read under another name.
+ * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) if more tenants fail than the tolerance allows before all are planned.
+ * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) if it was stopped.
  */
 export async function planRollout(
   spec: RolloutSpec,
@@ -297,7 +300,7 @@ export async function planRollout(
       ...withoutUndefined({ tolerated: spec.tolerated }),
     };
   } catch (error) {
-    // Where the journal fails too, the first failure is the one to tell.
+    // If the journal fails as well, only the first failure is worth reporting.
     await journal.forget(id).catch(() => {});
     throw error;
   } finally {
@@ -306,7 +309,7 @@ export async function planRollout(
   }
 }
 
-/** What changes where the mail does not tell that the tenant is another one. */
+/** Tallies the changes without the tenants whose mail reveals that their key opens another tenant. */
 async function changesWithout(
   journal: Journal,
   id: string,
@@ -324,8 +327,8 @@ async function changesWithout(
 }
 
 /**
- * What a review holds for: what becomes of each tenant, and how: the waves with all that they wait for, the limits, and where
- * each tenant, its stack and its key are. Until `r1`, the plans of the tenants held for less than they show.
+ * The digest of everything that a review covers: the outcome of each tenant; the waves with all their conditions; the limits; and the
+ * locations of each tenant, its stack and its key. Digests with the prefix `r1` covered less of the plans than these show.
  */
 function digestOfRollout(
   spec: RolloutSpec,
@@ -347,7 +350,7 @@ function digestOfRollout(
   return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...of])}`;
 }
 
-/** What a stack is configured with, where the user's project has it: by its name beside the project. */
+/** The configuration files of the stacks in the user's project, by their name beside the project file. */
 export function stackFilesOf(
   { source }: Pick<RolloutSpec, "source">,
   targets: readonly Target[],
@@ -361,7 +364,7 @@ export function stackFilesOf(
   );
 }
 
-/** The environment of the CLI: with the state backend, and without any tenant's key. */
+/** The environment of the CLI, with the state backend and without any tenant's key. */
 export function engineEnvironment(
   environment: NodeJS.ProcessEnv,
   keyVariables: readonly string[] | undefined,

@@ -51,57 +51,58 @@ import { type ReplacedTenant, replacedTenantGuard } from "./replaced-tenant";
 import { tenantError } from "./tenant-error";
 import { summaryOf, toldChange } from "./tenant-summary";
 
-/** What the planning of all tenants shares. */
+/** The context that the planning of all tenants shares. */
 export interface PlanningContext {
-  /** The day (UTC) by which `expires` is judged. */
+  /** The day (UTC) for which `expires` is evaluated. */
   readonly today: string;
-  /** The Pulumi project, and its folder. */
+  /** The Pulumi project, and its directory. */
   readonly project: string;
   readonly folder: string;
-  /** What settings files are relative to. Default: the working folder. */
+  /** The directory that settings files are relative to. Default: the working directory. */
   readonly root?: string;
-  /** The environment of the Pulumi CLI: without any key. */
+  /** The environment of the Pulumi CLI, without any key. */
   readonly environment: NodeJS.ProcessEnv;
-  /** Settings files that several tenants include are read once. */
+  /** Avoids reading a settings file again for each tenant that includes it. */
   readonly cache: ReadCache;
   readonly reach: Reach;
-  /** Whether the engine runs even where nothing is to be done. */
+  /** Whether the engine runs even if there is nothing to do. */
   readonly alwaysRunEngine: boolean;
-  /** What says which tenants of this run may be empty, or their people have other domains. */
+  /** The environment that says which tenants of this run may be empty, or may have people with other domains. */
   readonly accepting: NodeJS.ProcessEnv;
-  /** The project's stacks that belong to no tenant, read once where a tenant has a new stack. Default: there are none. */
+  /** Reads the stacks that may belong to renamed tenants, once, when a tenant has a new stack. Default: there are none. */
   readonly orphans?: () => Promise<readonly OrphanedStack[]>;
   /** What rollouts read of tenants. Default: nothing. */
   readonly remembered?: () => Promise<RememberedTenants>;
   /** Told of each tenant whose stack was another one's before, as it seems. */
   readonly onReplaced?: (target: Target, replaced: ReplacedTenant) => void;
   /**
-   * Told of each tenant's stack: that it is new, or how much of what it declared the tenant holds; undefined where that is all of it.
+   * Receives each tenant's stack: `"new"`, or how many of the stack's declared entries and VIPs the tenant holds. Undefined if the tenant
+   * holds all of them.
    */
   readonly onStack?: (target: Target, held: "new" | number | undefined) => void;
-  /** Gets the settings files that are read, to be kept with the rollout. */
+  /** Collects the settings files that are read, to keep them with the rollout. */
   readonly files: Set<string>;
 }
 
-/** How planning went for one tenant, and what keeps the rollout from beginning. */
+/** The result of planning one tenant, and the guards that block the rollout. */
 export interface TargetPlan {
   readonly planned: PlannedTenant;
   readonly guards: readonly Guard[];
-  /** All changes; the summary has the first of them. */
+  /** All changes. The summary has only the first few. */
   readonly changes: readonly TenantChange[];
-  /** Files that were made for it, by their path relative to the working folder, to be kept with the rollout too. */
+  /** Generated files to keep with the rollout, by their path relative to the working directory. */
   readonly made?: ReadonlyMap<string, string>;
 }
 
-/** How one tenant is planned, as {@link planTarget} does. */
+/** Plans one tenant, like {@link planTarget}. */
 export type PlanTenant = typeof planTarget;
 
 /**
- * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, but takes away what a kill left
- * beside the state that keeps it from being read.
+ * Plans one tenant: reads its settings, the state of its stack, and its lists. Writes nothing, but removes the remains of a killed process
+ * that prevent reading the state.
  *
- * @param atPlace for the CLI of Pulumi.
- * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ * @param atPlace runs the Pulumi CLI when a place is free.
+ * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planTarget(
   target: Target,
@@ -117,7 +118,7 @@ export async function planTarget(
   const { entries, vips } = stack.known;
   const isNew = !(entries.isThere || vips.isThere);
   if (isNew) context.onStack?.(target, "new");
-  // What the stack declared and the tenant lacks is a change, unless no file declares it any more.
+  // A declared entry that the tenant lacks shows up as a change, unless the files no longer declare it.
   else if (compared.plan.changes.length > 0) context.onStack?.(target, heldOfStack(tenant, stack.known));
   const former = isNew ? await formerStack(tenant, context, atPlace) : undefined;
   const guard = former && renamedTenantGuard(target, former, await stackCommands(context));
@@ -149,7 +150,7 @@ async function formerStack(
   return findFormerStack(tenant, await atPlace(orphans));
 }
 
-/** What a summary keeps to know the tenant by in later runs. */
+/** Returns the part of the summary by which later runs recognize the tenant. */
 export function seenIn(
   { baseUrl }: Target,
   desired: Desired,
@@ -162,8 +163,8 @@ export function seenIn(
 }
 
 /**
- * What every plan of a tenant rests on: its settings, the state of its stack and its lists, and how these differ. What keeps them from
- * being read is {@link planTarget}'s.
+ * Reads the basis of every plan: a tenant's settings, the state of its stack, its lists, and the differences between them. Throws the same
+ * errors as {@link planTarget}.
  */
 export async function comparedTarget(
   target: Target,
@@ -187,7 +188,11 @@ export async function comparedTarget(
   return { settings, stack, desired, observed, host, plan };
 }
 
-/** What a tenant's settings files say, which are kept with the rollout. @throws {SettingsFileError} with every mistake in them. */
+/**
+ * Reads a tenant's settings files, and collects them for the rollout.
+ *
+ * @throws {SettingsFileError} with every mistake in them.
+ */
 export function settingsOf(
   target: Target,
   { today, cache, root, files }: PlanningContext,
@@ -201,10 +206,10 @@ export function settingsOf(
 }
 
 /**
- * How planning went for one tenant. Nothing is told of one whose key seems to be another tenant's, but that.
+ * Builds the result of planning one tenant. If the key seems to open another tenant, the result contains nothing else about it.
  *
- * @param isDone whether nothing is left to do for it.
- * @param more of its summary.
+ * @param isDone whether nothing is left to do for the tenant.
+ * @param more additional fields of the summary.
  */
 export function targetPlan(
   target: Target,
@@ -238,12 +243,17 @@ export function targetPlan(
   };
 }
 
-/** A tenant that could not be planned. */
+/** Builds the result for a tenant that can't be planned. */
 export function failedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
   return { name, state: "failed", digest: "", error: tenantError(error, "plan", secrets) };
 }
 
-/** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
+/**
+ * Reads the state of a tenant's stack.
+ *
+ * @throws {RolloutError} (`ERR_STACK_FOREIGN`) if a run would delete resources that the settings file doesn't create; (`ERR_PULUMI`) if the
+ * state is damaged.
+ */
 export async function stackOf(
   target: Target,
   { project, folder, environment }: Pick<PlanningContext, "project" | "folder" | "environment">,
@@ -283,17 +293,16 @@ export async function stackOf(
   };
 }
 
-/** By environment: all tenants of a planning have the same. */
+/** One check for each environment, because all tenants of a planning share it. */
 const READY = new WeakMap<NodeJS.ProcessEnv, Promise<unknown>>();
 
-/** Who can't run the CLI is told so before anything is changed, though no state may need it. */
+/** Fails before any change if the CLI can't run, even if reading the states doesn't need it. */
 async function readyFor(environment: NodeJS.ProcessEnv): Promise<void> {
   const ready = READY.get(environment) ?? readyPulumi();
   READY.set(environment, ready);
   await ready;
 }
 
-/** Reads a tenant's lists. */
 export async function readTenant(
   target: Target,
   apiKey: string,

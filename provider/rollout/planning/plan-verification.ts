@@ -9,9 +9,9 @@ import type { Target } from "../model/target";
 import type { Reach } from "../probing/target-client";
 import { readTenant } from "./plan-target";
 /**
- * Reads a tenant again after its run, and answers what of its plan is not as it was to be; empty when all is.
+ * Reads a tenant again after its run, and lists the changes of its plan that did not take effect. Empty if all of them did.
  *
- * @param reviewed the plan that the run was held to.
+ * @param reviewed the plan that the run enforced.
  */
 export async function notAsPlanned(
   target: Target,
@@ -20,7 +20,7 @@ export async function notAsPlanned(
   reach: Reach,
 ): Promise<{ readonly left: readonly string[]; readonly identity?: TenantIdentity }> {
   if (plan.changes.length === 0) return { left: [] };
-  // The lists may lag behind what was just written.
+  // The lists may lag behind recent writes.
   return await readUntil(
     async () => {
       const { observed } = await readTenant(target, key, reach);
@@ -30,7 +30,7 @@ export async function notAsPlanned(
   );
 }
 
-/** The same of a tenant that was read; the most dangerous first, such as a deny that is not there. */
+/** Lists the changes of a plan that an observed tenant lacks. The most dangerous come first, such as a missing deny. */
 export function undoneOf({ changes }: Plan, observed: Observed): readonly string[] {
   return sortByDanger(
     changes.filter((change) => !isDone(change, observed)),

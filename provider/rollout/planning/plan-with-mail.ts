@@ -12,10 +12,10 @@ import { withTargetClient } from "../probing/target-client";
 import { type PlanningContext, planOf, settingsOf, stackOf } from "./plan-target";
 
 /**
- * Plans one tenant by its settings file once more, with what its mail says. Reads only. The mail of a tenant that the key seems not
- * to be of is not asked.
+ * Plans one tenant by its settings file once more, with evidence from its mail. Reads only. Doesn't search the mail if the key seems to
+ * open another tenant.
  *
- * @throws whatever keeps it from being planned. Mail that can't be read is told in the plan's evidence.
+ * @throws any error that prevents the plan. Mail that can't be read is reported in the plan's evidence.
  */
 export async function planWithMail(
   target: Target,

@@ -7,23 +7,22 @@ import type { Target } from "../model/target";
 import { reportOf } from "../report/report-of";
 import { named } from "../targets/placeholders";
 
-/** A tenant that can't be planned. */
 export interface PlanFailure {
   readonly target: Target;
   readonly error: TenantError | undefined;
-  /** Whether it may be the failure of its whole address. */
+  /** Whether the failure may affect the whole address. */
   readonly isOfAddress: boolean;
 }
 
-/** What there is to say of a planning that ended early. */
+/** The state of a planning that ended early. */
 export interface EndedEarly {
   readonly failures: readonly PlanFailure[];
   readonly unplanned: readonly Target[];
-  /** What bore no more failures, as it is called in a sentence. */
+  /** The waves or the rollout whose tolerance is exceeded, as named in a sentence. */
   readonly over: readonly string[];
 }
 
-/** The refusal of a rollout whose planning ended early, with a report of how far it came. */
+/** Builds the error for a rollout whose planning ended early, with a report of its progress. */
 export async function endedEarly(
   journal: Journal,
   id: string,
@@ -62,11 +61,14 @@ function commandAgain({ source, rollsBack, task }: RolloutReport, commands: Roll
   return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
 }
 
-/** So many causes are told, and so many tenants of each by name. */
+/** The maximum number of causes to show, and of tenants to name for each. */
 const CAUSES = 5;
 const NAMES = 5;
 
-/** A line for each cause, that of the most tenants first. What failed for its address is one cause, whoever found it. */
+/**
+ * Formats one line for each cause, the one with the most tenants first. Failures of an address count as one cause, whichever tenant met
+ * them.
+ */
 function causesOf(failures: readonly PlanFailure[]): readonly string[] {
   const alike = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isOfAddress }) =>
     isOfAddress ? `${error?.code} ${baseUrl}` : withoutName(error?.message ?? "", name),
@@ -83,7 +85,7 @@ function causesOf(failures: readonly PlanFailure[]): readonly string[] {
   return rest > 0 ? [...lines, `… and ${rest} more ${rest === 1 ? "cause" : "causes"}.`] : lines;
 }
 
-/** A message as it would be for a tenant of any name, at any line of the targets file. */
+/** Replaces the parts of a message that depend on the tenant's name or its line in the targets file. */
 function withoutName(message: string, name: string): string {
   return message.replaceAll(named("{NAME}", name), "…").replaceAll(name, "…").replace(/:\d+:/, ":");
 }

@@ -5,7 +5,7 @@ import type { Journal } from "../journal/journal";
 import { signatureOf } from "../locks/change-signature";
 import type { AgainTakenBack, Minded } from "../locks/rollout-marks";
 
-/** What of a plan was undone by an earlier rollback, in whichever tenant that was. */
+/** Finds the changes of a plan that an earlier rollback has undone, in whichever tenant that was. */
 export async function getReappliedChanges(
   journal: Journal,
   id: string,
@@ -42,7 +42,7 @@ export async function getReappliedChanges(
   );
 }
 
-/** `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
+/** For example: `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
 function describeChange({ kind, value, before, after }: Change): string {
   const list = kind === "vip" ? "VIP" : ((after ?? before)?.list ?? "entry");
   return `${after === undefined ? "no " : ""}${list} ${excerpt(value)}`;

@@ -12,20 +12,20 @@ import type { ReachedBy } from "../journal/reached";
 import type { Target } from "../model/target";
 import type { StackCommands } from "../stack/stack-command";
 
-/** A stack that may be a tenant's under its former name: it belongs to no tenant of the targets file, or to another one. */
+/** A stack that may belong to a tenant under its former name. It belongs to no tenant of the targets file, or to another one. */
 export interface OrphanedStack {
   readonly stack: string;
-  /** Its project, where that is another one than the targets file's. */
+  /** The project of the stack, if it isn't the one of the targets file. */
   readonly project?: string;
-  /** The tenant that the targets file gives it to, and how much of what the stack declared that one holds. */
+  /** The tenant to which the targets file assigns the stack, and how many of the stack's declared entries and VIPs it holds. */
   readonly takenBy?: { readonly name: string; readonly held: number };
-  /** What its last run declared. */
+  /** The declarations of its last run. */
   readonly known: KnownLists;
-  /** The last rollout that came to it, where the journal knows one. */
+  /** The last rollout that reached the stack, if the journal knows one. */
   readonly last?: Pick<ReachedBy, "rollout" | "settings" | "identity" | "fingerprint">;
 }
 
-/** What is known of a tenant whose stack doesn't exist yet. */
+/** What is known about a tenant whose stack doesn't exist yet. */
 export interface NewTenant {
   readonly target: Target;
   readonly desired: Desired;
@@ -33,17 +33,17 @@ export interface NewTenant {
   readonly identity: TenantIdentity;
 }
 
-/** A stack that most likely is that of the tenant, under its former name. */
+/** The stack that most likely belongs to the tenant under its former name. */
 export interface FormerStack extends Pick<OrphanedStack, "stack" | "project" | "takenBy"> {
-  /** What tells it. */
+  /** The evidence for it. */
   readonly why: string;
-  /** What it declared, the tenant still holds and the files no longer declare: `allow partner.example`. */
+  /** The entries and VIPs that the stack declared and the tenant still holds, but the files no longer declare: `allow partner.example`. */
   readonly forgotten: readonly string[];
 }
 
 /**
- * Finds the stack that a tenant had before somebody renamed it in the targets file. A new stack knows nothing of what the former one
- * declared, so what the files no longer declare would stay at the tenant.
+ * Finds the stack that a tenant had before somebody renamed it in the targets file. A new stack doesn't know the declarations of the former
+ * one, so entries that the files no longer declare would stay at the tenant.
  */
 export function findFormerStack(
   tenant: NewTenant,
@@ -59,16 +59,13 @@ export function findFormerStack(
   return found.toSorted((one, other) => other.forgotten.length - one.forgotten.length)[0];
 }
 
-/** Finds out how much a tenant holds of what its stack declared; undefined where it holds all of it. */
+/** Counts how many of its stack's declared entries and VIPs a tenant holds. Undefined if it holds all of them. */
 export function heldOfStack(tenant: NewTenant, known: KnownLists): number | undefined {
   const { held, declared } = compareWith(tenant, known);
   return held < declared ? held : undefined;
 }
 
-/**
- * Why a rollout to a renamed tenant is refused; undefined where the former stack knows of nothing that would stay.
- *
- */
+/** Builds the guard that blocks a rollout to a renamed tenant. Undefined if nothing from the former stack would stay. */
 export function renamedTenantGuard(
   { name, place, stack: newStack }: Target,
   { stack, project, takenBy, why, forgotten }: FormerStack,
@@ -114,7 +111,7 @@ const SHOWN = 5;
 const NOBODYS = ", which no tenant of the targets file has any more";
 
 interface Comparison {
-  /** How much of what the stack declared the tenant holds. */
+  /** How many of the stack's declared entries and VIPs the tenant holds. */
   readonly held: number;
   readonly declared: number;
   readonly forgotten: readonly string[];
@@ -140,7 +137,7 @@ function compareWith({ desired, observed }: NewTenant, { entries, vips }: KnownL
     held += 1;
     if (!isDeclared("vip", key)) forgotten.push(printable(`VIP ${excerpt(key, 300)}`));
   }
-  // Allows are what a removal that is lost leaves open.
+  // Allows come first, because a lost removal of an allow leaves a sender trusted.
   return { held, declared, forgotten: forgotten.toSorted((one, other) => rank(one) - rank(other)) };
 }
 
@@ -148,13 +145,13 @@ function rank(text: string): number {
   return text.startsWith("allow ") ? 0 : 1;
 }
 
-/** What tells that a stack is the tenant's; undefined where nothing does, or something speaks against it. */
+/** Describes why a stack seems to belong to the tenant. Undefined without evidence, or if something contradicts it. */
 function evidence(
   { target, observed, identity }: NewTenant,
   { stack, project, takenBy, known, last }: OrphanedStack,
   { held, declared, isForgotten }: Pick<Comparison, "held" | "declared"> & { readonly isForgotten: boolean },
 ): string | undefined {
-  // Where a project is renamed, its stacks keep their names.
+  // Renaming a project doesn't change the names of its stacks.
   if (project !== undefined && stack !== target.stack) return undefined;
   if (takenBy !== undefined && held <= takenBy.held) return undefined;
   if (last?.identity !== undefined && isSameTenant(identity, last.identity)) {
@@ -172,13 +169,13 @@ function evidence(
   );
   const arePeopleKnown = fingerprints.length > 0 && people.domains.size > 0;
   if (arePeopleKnown && strangersAmong(fingerprints, people).length > 0) return undefined;
-  // Of a tenant that was emptied, or of another one.
+  // The stack belongs to a tenant that was emptied, or to another tenant.
   if (held === 0) return undefined;
   if (arePeopleKnown) return "its people have mailboxes of the same domains";
   if (last?.settings === target.settings) {
     return `the rollout ${last.rollout} used the same settings file, ${quote(target.settings, 300)}`;
   }
-  // A baseline alone is held by many tenants.
+  // A shared baseline alone proves nothing, because many tenants hold it.
   if (!isForgotten || held * 2 < declared || (takenBy !== undefined && held < declared)) return undefined;
   return `it holds ${held} of the ${declared} entries and VIPs that the stack declared`;
 }

@@ -1,9 +1,9 @@
 import { cutByDanger, type Transition } from "../../settings/danger";
 
-/** So many of a tenant are told one by one. */
+/** The maximum number of lines for each tenant. */
 const SHOWN = 20;
 
-/** A line for each of the most dangerous, and what is left out. */
+/** Formats the most dangerous items, one line each, and summarizes the others. */
 export function shortened<T>(
   all: readonly T[],
   transitionOf: (one: T) => Transition,

@@ -8,27 +8,27 @@ import { stackCommands } from "../stack/stack-command";
 import { comparedTarget, type PlanningContext, seenIn, stackOf } from "./plan-target";
 import { findFormerStack, type OrphanedStack, renamedTenantGuard } from "./renamed-tenant";
 
-/** What the planning of all tenants says of their stacks. */
+/** The stacks of all planned tenants. */
 export interface PlannedStacks {
   /** The tenants whose stacks are new. */
   readonly newcomers: readonly Target[];
-  /** The tenants that lack something of what their stack declared, and how much they hold. */
+  /** The tenants that lack a part of their stack's declarations, and how many entries and VIPs they still hold. */
   readonly partlyHeld: ReadonlyMap<Target, number>;
   readonly context: PlanningContext;
   readonly database: Database;
-  /** The state backend, as `stateBackend` fingerprints it. */
+  /** The fingerprint of the state backend, from `stateBackend`. */
   readonly backend: string;
 }
 
-/** Reads a tenant again. */
+/** Reads a tenant again, and compares it with the stacks. */
 export type CompareTenant = (key: string, asking: Asking) => Promise<Guard | undefined>;
 
 /**
- * Looks for tenants whose former stack is that of another tenant now, since the targets file gives the former name to that one: each
- * tenant with a new stack is read again and compared with the stacks of those that lack what their stack declared. Where there is no
- * tenant of either kind, nothing is read.
+ * Finds tenants whose former stack belongs to another tenant now, because the targets file gives the former name to that tenant. Reads each
+ * tenant with a new stack again, and compares it with the stacks of tenants that lack a part of their stack's declarations. Reads nothing
+ * unless tenants of both kinds exist.
  *
- * @param ask called for each tenant that is to be compared, one after the other.
+ * @param ask called for each tenant to compare, one after the other.
  */
 export async function eachTakenStack(
   { newcomers, partlyHeld, context, database, backend }: PlannedStacks,

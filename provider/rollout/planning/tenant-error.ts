@@ -6,10 +6,10 @@ import type { TenantError } from "../model/rollout-report";
 import { adviceOn, type NextCommands } from "../report/advice";
 
 /**
- * A failure of one tenant as it is kept and told: the cause first.
+ * Builds the error of one tenant for the journal and for reports, with the cause first.
  *
- * @param secrets what must not be in it, whatever happens: the tenant's key.
- * @param next how somebody goes on. Default: the tenant has no plan, and is planned anew.
+ * @param secrets texts that must never appear in it, such as the tenant's key.
+ * @param next the commands to continue with. Default: the tenant has no plan and needs a new rollout.
  */
 export function tenantError(
   error: unknown,
@@ -23,34 +23,34 @@ export function tenantError(
   const message = cause?.lead === undefined ? told : `${cause.lead}\n${told}`;
   return {
     code,
-    // What makes a text harmless would keep a key from being found in it.
+    // Removes secrets before sanitizing, which could change a key so that it isn't found any more.
     message: atMost(harmless(without(secrets, message))),
     advice: adviceOn(code, cause?.act, next),
     phase,
   };
 }
 
-/** The code of a failure; the engine tells the provider's errors with theirs: `… [ERR_AUTH]`. */
+/** Returns the code of a failure. The engine reports the provider's errors with their codes: `… [ERR_AUTH]`. */
 export function codeIn(error: unknown): string {
   const { code } = error as { readonly code?: unknown };
-  // Of what Node.js throws, the codes mean something else.
+  // The codes of Node.js errors have other meanings.
   const isOurs = error instanceof EmailSecurityError || /^ERR_ENGINE_/.test(String(code));
   if (isOurs && code !== "ERR_PULUMI") return String(code);
   const text = error instanceof Error ? error.message : String(error);
-  // What was not applied of a list is told with why.
+  // A list that was not applied also reports the codes of its reasons, which say more.
   const codes = [...text.matchAll(/\[(ERR_[A-Z_]+)\]/g)].map(([, one]) => one ?? "");
   return codes.find((one) => one !== "ERR_LIST_NOT_APPLIED") ?? codes[0] ?? "ERR_PULUMI";
 }
 
-/** A list tells that it was not applied, how many of how many, and what to do. */
+/** The summary of a list that was not applied: how many of how many, and what to do. */
 const NOT_APPLIED =
   /^(\d+ of \d+ .+ could not be brought to what is declared); the reasons are below(\..*?)(?: (?:Mend them, or|Fix what the reasons name,) .*)?(?: \[ERR_LIST_NOT_APPLIED\])?$/;
-/** And below that each reason: what it is of, the cause and its code. */
+/** A reason below that summary: its subject, the cause and its code. */
 const REASON = /^(.+?): (.+ \[ERR_[A-Z_]+\])$/;
 
 /**
- * What a list's failure says, turned round: the causes, then what is done and not. How to go on is the rollout's to say. The
- * engine adds that the update failed, which is known.
+ * Moves the causes of a list's failure before its summary, and drops the advice, because the rollout gives its own. Also drops the engine's
+ * line about the failed update, which adds nothing.
  */
 function causeFirst(message: string): string {
   const lines = message.split("\n").filter((line) => line !== "update failed");

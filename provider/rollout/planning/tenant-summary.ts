@@ -10,10 +10,10 @@ import type { TenantSummary } from "../journal/rollout-record";
 import type { TenantChange, UnmanagedAllows } from "../model/rollout-report";
 import { rankTenantChange } from "../report/change-danger";
 
-/** So many changes of a tenant are kept for reports; all of them are in its plan. */
+/** The maximum number of changes that the summary keeps for reports. The plan has all of them. */
 const SHOWN_CHANGES = 20;
 
-/** @param root the folder that the files of findings are relative to. Default: the working folder. */
+/** @param root the directory that the files of findings are relative to. Default: the working directory. */
 export function summaryOf(
   plan: Plan,
   root: string | undefined,
@@ -33,7 +33,7 @@ function sortByRank(changes: readonly TenantChange[]): TenantChange[] {
   return changes.toSorted((one, other) => rankTenantChange(one) - rankTenantChange(other));
 }
 
-/** A change as reports have it. */
+/** Converts a change to the form in reports. */
 export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
@@ -45,7 +45,7 @@ export function toldChange({ sign, kind, value, before, after, alarm }: Change):
   };
 }
 
-/** So many unmanaged allows of a tenant are kept for reports. */
+/** The maximum number of unmanaged allows of a tenant that the summary keeps for reports. */
 const SHOWN_ALLOWS = 10;
 
 function unmanagedAllowsOf({ unmanaged }: Plan): UnmanagedAllows | undefined {
@@ -63,10 +63,10 @@ function isRiskyAllow({ key }: Unmanaged): boolean {
   return entry !== undefined && risksOf({ ...entry, entryType: entry.entryType as EntryType }).length > 0;
 }
 
-/** So many loosenings of a tenant are kept for reports. */
+/** The maximum number of overrides of a tenant that the summary keeps for reports. */
 const SHOWN_LOOSENINGS = 10;
 
-/** What is loosened, with its line; undefined where nothing is. */
+/** The overrides with their lines. Undefined if there are none. */
 function loosenedIn({ findings }: Plan, root: string | undefined): readonly string[] | undefined {
   const all = sortBySeriousness(findings.filter(isLoosening)).map(({ place, message }) => {
     if (place === undefined) return excerpt(message, 500);

@@ -3,18 +3,17 @@ import type { OnlyExpired } from "../../gitops/only-expired";
 import { type Desired, type KnownLists, kindOf } from "../../plan/desired";
 import { isUnmanaged } from "../../settings/keyed-list";
 
-/** Whether a tenant's settings files let an unattended run revert what the console changed. */
+/** Whether a tenant's settings files let an unattended run revert drift. */
 export function mendsDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
   return onDrift === "revert";
 }
 
 /**
- * Why what differs at a tenant is left as it is; undefined where all of it is what somebody did there, and the files let it be
- * reverted.
+ * Explains why the differences at a tenant are not reverted. Undefined if all of them are drift and the files allow reverting it.
  *
- * @param known what the stack's state holds.
- * @param isApplied whether the files say just what the stack's last run declared.
- * @param kept what has ended and `--only-expired` leaves: only a whole rollout brings the tenant on.
+ * @param known the contents of the stack's state.
+ * @param isApplied whether the files declare exactly the same as the stack's last run.
+ * @param kept expired entries that `--only-expired` keeps, so that only a full rollout can remove them.
  */
 export function whyNotMended(
   settings: Pick<Settings, "onDrift">,
@@ -56,7 +55,7 @@ function nameOf({ kind, key }: OnlyExpired["kept"][number]): string {
   return `${kind} ${key}`;
 }
 
-/** How many keys the files say otherwise than the stack's state has them, and which others only for their day is past. */
+/** Lists the keys that only differ from the stack's state because they have expired, and counts all other differences. */
 function movedOn(
   desired: Desired,
   known: KnownLists,

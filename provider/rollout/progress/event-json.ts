@@ -2,8 +2,8 @@ import { printableJson } from "../../settings/text";
 import type { RolloutEvent } from "../model/rollout-event";
 
 /**
- * An event as a line of JSON, ended by a line end. It reads back as it was; and printed, nothing from outside does
- * anything in it: control characters are escaped.
+ * Formats an event as one line of JSON, with a trailing newline. Parsing returns the same event. Control characters are escaped, so that
+ * values from outside can't affect a terminal.
  */
 export function eventJson(event: RolloutEvent): string {
   return `${printableJson(JSON.stringify(event))}\n`;

@@ -6,7 +6,6 @@ import { Picture } from "./picture";
 import { ProgressModel } from "./progress-model";
 import type { ProgressView } from "./progress-view";
 
-/** A terminal that is written to. */
 export interface Terminal extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
@@ -15,16 +14,15 @@ export interface Terminal extends NodeJS.WritableStream {
 export interface LiveProgressOptions {
   /** Whether to use colours. */
   readonly color: boolean;
-  /** How many tenants whoever does the work has hands for. Default: not known. */
+  /** How many tenants the process or the workers can change at once. Default: unknown. */
   readonly capacity?: number;
   /** The time in milliseconds. Default: the system's. */
   readonly now?: () => number;
 }
 
 /**
- * A rollout on one screen of a terminal, drawn again at most 5 times a second; when the terminal's size changes, alone
- * on it. At the end the screen is taken away, so that the report stands in its place; the cursor is given back then, and when the
- * process ends otherwise.
+ * Shows a rollout on one screen of a terminal, and redraws it at most 5 times a second. After a resize, clears everything else from the
+ * screen. At the end, removes the screen to make room for the report. Restores the cursor then, and also if the process ends otherwise.
  */
 export class LiveProgress implements ProgressView {
   readonly #model: ProgressModel;
@@ -34,14 +32,14 @@ export class LiveProgress implements ProgressView {
   readonly #timer: NodeJS.Timeout;
   #ended = false;
 
-  /** @param report what is known when the first event comes. */
+  /** @param report the state of the rollout before the first event. */
   constructor(report: RolloutReport, terminal: Terminal, options: LiveProgressOptions) {
     this.#model = new ProgressModel(report, options.capacity);
     this.#terminal = terminal;
     this.#options = options;
     this.#picture = new Picture(terminal);
     this.#terminal.on("resize", this.#redraw);
-    // Who waits for the rollout keeps the process going, not its picture.
+    // The rollout keeps the process alive, so the timer must not.
     this.#timer = setInterval(this.#render, INTERVAL_MS).unref();
     this.#render();
   }
@@ -70,7 +68,7 @@ export class LiveProgress implements ProgressView {
   readonly #render = () => {
     const { columns = 80, rows = 24 } = this.#terminal;
     const { color, now = Date.now } = this.#options;
-    // The cursor stands in a line of its own below; and in the last column some terminals break the line.
+    // The cursor needs the line below, and some terminals wrap a line that fills the last column.
     const room = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
     this.#picture.draw(liveScreen(this.#model, { ...room, now: now(), color }));
   };

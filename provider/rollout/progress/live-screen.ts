@@ -9,19 +9,19 @@ import type { Progress, ProgressCounts, RunningTenant, WaveProgress } from "./pr
 import { timeLeft } from "./time-left";
 
 export interface ScreenOptions {
-  /** Columns that a line may have at most. */
+  /** The maximum number of columns of a line. */
   readonly columns: number;
-  /** Lines that there may be at most. */
+  /** The maximum number of lines. */
   readonly rows: number;
   /** The time, in milliseconds. */
   readonly now: number;
-  /** Whether to use colours; nothing is told by colour alone. */
+  /** Whether to use colours. Colour alone never carries information. */
   readonly color: boolean;
 }
 
 /**
- * A rollout on one screen, however many tenants it has: how far it and each wave is, what runs now, what failed last.
- * Lines without an end of line after the last. Nothing from outside does anything in it.
+ * Renders a rollout on one screen, however many tenants it has: the progress of the rollout and of each wave, the running tenants, and the
+ * latest failures. No newline after the last line. Values from outside are sanitized.
  */
 export function liveScreen(progress: Progress, { columns, rows, now, color }: ScreenOptions): string {
   const head = [
@@ -43,12 +43,12 @@ export function liveScreen(progress: Progress, { columns, rows, now, color }: Sc
     .join("\n");
 }
 
-/** What is told in which style, one after the other. */
+/** The parts of a line from left to right, with their styles. */
 type Line = readonly (readonly [text: string, style?: Style])[];
 
 const ROOMY = 14;
 const HINT = "Ctrl-C lets what runs finish, and stops; twice stops at once";
-/** Names are cut to so many columns, so that what is beside them has room. */
+/** Longer names are cut off, to leave room for the columns beside them. */
 const MAX_NAME = 28;
 
 function title({ id, source, startedAtMs }: Progress, columns: number, now: number): Line {
@@ -67,7 +67,7 @@ function title({ id, source, startedAtMs }: Progress, columns: number, now: numb
 function whole(progress: Progress, columns: number, now: number): Line {
   const { counts, total } = progress;
   const through = throughOf(counts);
-  // Whole percents are rounded down: 100 % is when all are through.
+  // Rounds down, so that 100 % means that all tenants are finished.
   const percent = total === 0 ? 100 : Math.floor((through / total) * 100);
   return [
     ...bar(counts, total, Math.min(40, Math.max(10, columns - 60))),
@@ -86,7 +86,7 @@ function leftText(progress: Progress, now: number): string {
     : `${about} to the gate after ${shown(left.untilGate, MAX_NAME)}`;
 }
 
-/** An estimate is told no more exactly than it is. */
+/** Rounds an estimate to its real precision. */
 function roughly(ms: number): string {
   const step = ms < 60_000 ? 5_000 : ms < 600_000 ? 30_000 : 60_000;
   return duration(Math.max(step, Math.round(ms / step) * step));
@@ -118,7 +118,7 @@ function saying({ state, reason = "" }: Progress): Line | undefined {
   return found === undefined ? undefined : [[found[0], found[1]], [`  ${shown(reason, 500)}`]];
 }
 
-/** The waves, or those around the first that is not through, in at most so many lines. */
+/** Lists the waves in at most `most` lines. If they don't fit, lists those around the first unfinished one. */
 function waveLines({ waves }: Progress, columns: number, now: number, most: number): Line[] {
   const open = waves.findIndex(({ state }) => state !== "done");
   const isAll = waves.length <= most;
@@ -189,7 +189,7 @@ function waveText(wave: WaveProgress, now: number): string {
   }
 }
 
-/** Those that have run longest come first: it is they that may need somebody. */
+/** The tenants that have been running longest come first, because they may need attention. */
 function runningLines({ running }: Progress, now: number, rows: number): Line[] {
   const room = rows - HEADING;
   if (running.size === 0 || room < 1) return [];
@@ -217,7 +217,7 @@ function runningLine(
   ];
 }
 
-/** A tenant that takes longer than this needs a look. */
+/** A tenant that takes longer than this is highlighted. */
 const LONG_MS = 120_000;
 
 function failureLines({ failures, counts }: Progress, most: number): Line[] {
@@ -235,16 +235,16 @@ function failureLines({ failures, counts }: Progress, most: number): Line[] {
   );
 }
 
-/** A gap, a title, and lines; nothing where there are no lines. */
+/** Formats a gap, a title, and the lines. Returns nothing if there are no lines. */
 function section(title: string | undefined, lines: readonly Line[]): Line[] {
   if (lines.length === 0) return [];
   return title === undefined ? [[], ...lines] : [[], [[title, "bold"]], ...lines];
 }
 
-/** What a gap and a title take. */
+/** The number of lines that a gap and a title take. */
 const HEADING = 2;
 
-/** `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. What there is one of is seen. */
+/** A bar such as `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. Every count above zero is visible. */
 function bar(counts: ProgressCounts, total: number, width: number): Line {
   const of = (count: number) =>
     count === 0 ? 0 : Math.max(1, Math.round((count / Math.max(1, total)) * width));
@@ -265,7 +265,7 @@ function throughOf({ done, unchanged, failed, skipped }: ProgressCounts): number
   return done + unchanged + failed + skipped;
 }
 
-/** Text from outside as nothing but text, on its line, in at most so many columns. */
+/** Sanitizes text from outside, and cuts it to the maximum number of columns. */
 function shown(text: string, columns: number): string {
   return cutTo(excerpt(onOneLine(text), columns), Math.max(0, columns));
 }

@@ -1,6 +1,6 @@
 /**
- * How many tenants run at once: on average, lately, over the time in which others waited for their turn. So it is what the
- * machine's cores, a service's places, other rollouts and workers leave of what a wave allows, whichever of them it is.
+ * Measures how many tenants run at once, as a recent average over the time in which others wait for their turn. The average therefore
+ * reflects every limit below the wave's own: the machine's cores, a service's places, other rollouts and workers.
  */
 export class Pace {
   #atOnceMs = 0;
@@ -8,11 +8,12 @@ export class Pace {
   #atMs: number | undefined;
 
   /**
-   * To be told before each change.
+   * Records the time up to now. Must be called before each change.
    *
-   * @param running how many ran until now.
-   * @param isWaiting whether others waited for their turn: what runs at the end of a wave says nothing of what could.
-   * @param halfMs after how long what was seen counts half; undefined: never.
+   * @param running how many tenants ran until now.
+   * @param isWaiting whether others waited for their turn. At the end of a wave, the number of running tenants says nothing about the
+   * limits.
+   * @param halfMs the half-life of earlier measurements; undefined: they never decay.
    */
   pass(nowMs: number, running: number, isWaiting: boolean, halfMs: number | undefined): void {
     const { atOnceMs, ms } = this.#after(nowMs, running, isWaiting, halfMs);
@@ -21,7 +22,7 @@ export class Pace {
     this.#ms = ms;
   }
 
-  /** The average until now, with what runs since the last change; undefined where nothing was seen. */
+  /** The average until now, including the time since the last change. Undefined without measurements. */
   average(nowMs: number, running: number, isWaiting: boolean, halfMs?: number): number | undefined {
     const { atOnceMs, ms } = this.#after(nowMs, running, isWaiting, halfMs);
     return ms > 0 ? atOnceMs / ms : undefined;
@@ -31,7 +32,7 @@ export class Pace {
     const passed = nowMs - (this.#atMs ?? nowMs);
     if (!isWaiting || !(passed > 0)) return { atOnceMs: this.#atOnceMs, ms: this.#ms };
     const kept = halfMs === undefined ? 1 : 0.5 ** (passed / halfMs);
-    // What passed since counts less the longer ago it was, too.
+    // The time since the last change decays as well, the earlier parts more.
     const added = halfMs === undefined ? passed : ((1 - kept) * halfMs) / Math.LN2;
     return { atOnceMs: this.#atOnceMs * kept + running * added, ms: this.#ms * kept + added };
   }

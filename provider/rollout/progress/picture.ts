@@ -1,11 +1,10 @@
-/** Where it is drawn. */
 interface Terminal {
   write(text: string): unknown;
 }
 
 /**
- * Lines at the end of a terminal, each time over those that were there. They have to have room in it: what the terminal would
- * break, or let scroll away, could not be written over. The cursor is below them, and not seen until the end, also that of the process.
+ * Draws lines at the end of a terminal, each time over the previous ones. The lines must fit, because lines that wrap or scroll away can't
+ * be overwritten. The cursor stays below them, and is hidden until the end of the picture or of the process.
  */
 export class Picture {
   readonly #terminal: Terminal;
@@ -25,19 +24,19 @@ export class Picture {
     this.#isDrawn = true;
   }
 
-  /** Writes lines above it that stay. */
+  /** Writes permanent lines above the picture. */
   say(text: string): void {
     this.#write(`${this.#up()}${ERASE_BELOW}${text}\n${shown(this.#lines)}`);
   }
 
-  /** Takes it away, and all else that is on the screen: a terminal that breaks its lines anew has moved it to where nobody can tell. */
+  /** Clears the whole screen. After a resize, wrapped lines have moved the picture to an unknown position. */
   forget(): void {
     this.#lines = [];
     this.#isDrawn = false;
     this.#write(ERASE_SCREEN);
   }
 
-  /** Takes it away, and gives the cursor back. */
+  /** Removes the picture, and shows the cursor again. */
   end(): void {
     process.off("exit", this.#showCursor);
     this.#write(`${this.#up()}${ERASE_BELOW}${SHOW_CURSOR}`);
@@ -48,24 +47,27 @@ export class Picture {
     this.#terminal.write(SHOW_CURSOR);
   };
 
-  /** From below it to its first line. */
+  /** Moves the cursor from below the picture to its first line. */
   #up(): string {
     return this.#lines.length === 0 ? "" : `\u001b[${this.#lines.length}A`;
   }
 
-  /** From the first column on, for a terminal shows what somebody types; and all of it at once, where it knows how. */
+  /**
+   * Starts in the first column, because the terminal echoes what somebody types. Terminals that support synchronized output show all of it
+   * at once.
+   */
   #write(text: string): void {
     this.#terminal.write(`\u001b[?2026h\r${text}\u001b[?2026l`);
   }
 }
 
-/** Each line erases only what was longer than itself: so nothing flickers. */
+/** Erases only the rest of each line after writing it, to avoid flicker. */
 function shown(lines: readonly string[]): string {
   return lines.map((line) => `${line}\u001b[K\n`).join("");
 }
 
 const ERASE_BELOW = "\u001b[J";
-/** The cursor goes to the first line, and nothing is left from there on. */
+/** Moves the cursor to the first line, and clears everything from there. */
 const ERASE_SCREEN = "\u001b[H\u001b[J";
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";

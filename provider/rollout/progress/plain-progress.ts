@@ -6,14 +6,14 @@ import type { RolloutReport } from "../model/rollout-report";
 import { type Progress, ProgressModel } from "./progress-model";
 import type { ProgressView } from "./progress-view";
 
-/** A line an event, for logs: when, how many tenants are through, which wave and tenant, what happened. */
+/** Writes one line for each event, for logs: the time, the number of finished tenants, the wave, the tenant, and what happened. */
 export class PlainProgress implements ProgressView {
   readonly #model: ProgressModel;
   readonly #write: (line: string) => void;
 
   /**
-   * @param report what is known when the first event comes.
-   * @param write is given each line, ended by a line end.
+   * @param report the state of the rollout before the first event.
+   * @param write receives each line, with a trailing newline.
    */
   constructor(report: RolloutReport, write: (line: string) => void) {
     this.#model = new ProgressModel(report);
@@ -33,9 +33,9 @@ export class PlainProgress implements ProgressView {
 }
 
 /**
- * `2026-11-21 08:03:12Z  37/300  early  acme: changed in 12 s`. Nothing from outside does anything in it.
+ * Formats an event: `2026-11-21 08:03:12Z  37/300  early  acme: changed in 12 s`. Values from outside are sanitized.
  *
- * @param progress with the event in it.
+ * @param progress includes the event.
  */
 export function plainLine(event: RolloutEvent, progress: Progress): string {
   const { done, unchanged, failed, skipped } = progress.counts;
@@ -94,7 +94,7 @@ function outcome(event: Extract<RolloutEvent, { kind: "tenant-finished" }>): str
   return `FAILED after ${took}, ${why} What to do: ${shown(error.advice, MAX_SENTENCE)}`;
 }
 
-/** `2026-11-21 08:03:12Z`; what is no time is shown as it came. */
+/** For example: `2026-11-21 08:03:12Z`. An invalid time is shown unchanged. */
 function clock(time: string): string {
   const [, date, second] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
   return date === undefined ? shown(time, MAX_NAME) : `${date} ${second}Z`;

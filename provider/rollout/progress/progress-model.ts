@@ -4,30 +4,30 @@ import type { RolloutState, TenantState, WaveState } from "../model/wave";
 import { waveTimes } from "../report/wave-times";
 import { Pace } from "./pace";
 
-/** How far a rollout has come: what the journal knew when this run began, and all that happened since. */
+/** The progress of a rollout: its state in the journal at the beginning of this run, and all events since. */
 export interface Progress {
   readonly id: string;
   readonly source: string;
-  /** `interrupted`: by a person; what runs is let finish. */
+  /** `interrupted`: a person interrupted it, and the running tenants are being finished. */
   readonly state: RolloutState | "interrupted";
-  /** Why it stopped, waits or was interrupted. */
+  /** Why it stopped, is paused, or was interrupted. */
   readonly reason?: string;
   readonly total: number;
   readonly counts: ProgressCounts;
   readonly waves: readonly WaveProgress[];
-  /** By the tenant's name, in the order in which they were begun. */
+  /** By tenant name, in the order in which the tenants began. */
   readonly running: ReadonlyMap<string, RunningTenant>;
-  /** The last ones, at most {@link MOST_FAILURES}; the newest last. */
+  /** The latest failures, at most {@link MOST_FAILURES}, newest last. */
   readonly failures: readonly FailedTenant[];
-  /** When this run began, in milliseconds; undefined before it did. */
+  /** When this run began, in milliseconds. Undefined before it begins. */
   readonly startedAtMs?: number;
-  /** How many tenants whoever does the work has hands for, as far as that is known. */
+  /** How many tenants the process or the workers can change at once, as far as it is known. */
   readonly capacity: number;
-  /** Of all tenants that were changed. */
+  /** The durations of all tenants that were changed. */
   readonly durations: Durations;
 }
 
-/** How many tenants nothing was done for yet, are being changed, or are through. */
+/** The number of tenants by their progress. */
 export interface ProgressCounts {
   readonly left: number;
   readonly running: number;
@@ -46,23 +46,23 @@ export interface WaveProgress {
   readonly tolerated: number;
   readonly soakMs: number;
   readonly gate: boolean;
-  /** For how long tenants of it were being changed, until {@link workingSinceMs}: nights between two runs are not in it. */
+  /** For how long tenants of the wave were being changed, until {@link workingSinceMs}. Excludes the time between two runs. */
   readonly workMs: number;
-  /** Since when some of its tenants are being changed; undefined while none is. */
+  /** Since when some tenants of the wave are being changed. Undefined while none is. */
   readonly workingSinceMs?: number;
   readonly pace: Pace;
-  /** By the service's host. */
+  /** By the host of the service. */
   readonly hosts: ReadonlyMap<string, HostProgress>;
   readonly soakUntilMs?: number;
   readonly health?: { readonly isWell: boolean; readonly message: string };
   readonly durations: Durations;
 }
 
-/** How far a wave is at one service: its address may have fewer places than the wave. */
+/** The progress of a wave at one service, which may have fewer places than the wave. */
 export interface HostProgress {
   readonly counts: ProgressCounts;
   readonly pace: Pace;
-  /** Whether later tenants of the wave were begun before those that are left here: there is no place for them now. */
+  /** Whether later tenants of the wave have begun before the ones left here. Then no place at the service is free. */
   readonly isFull: boolean;
 }
 
@@ -76,7 +76,7 @@ export interface RunningTenant {
   readonly sinceMs: number;
   readonly attempt: number;
   readonly worker: string;
-  /** The last thing that was said of it: that it waits for a lock, was taken over. */
+  /** The latest note about the tenant, for example that it waits for a lock or was taken over. */
   readonly note?: string;
 }
 
@@ -86,10 +86,10 @@ export interface FailedTenant {
   readonly error?: TenantError;
 }
 
-/** So many failures are remembered; the report has all. */
+/** The maximum number of failures to keep. The report has all of them. */
 export const MOST_FAILURES = 50;
 
-/** Folds events into a {@link Progress}; each takes the same time, however many tenants there are. */
+/** Folds events into a {@link Progress}. The time for an event doesn't depend on the number of tenants. */
 export class ProgressModel implements Progress {
   readonly id: string;
   readonly source: string;
@@ -107,8 +107,8 @@ export class ProgressModel implements Progress {
   readonly #tenants = new Map<string, KnownTenant>();
 
   /**
-   * @param report what is known when the first event comes.
-   * @param capacity how many tenants whoever does the work has hands for, as far as that is known.
+   * @param report the state of the rollout before the first event.
+   * @param capacity how many tenants the process or the workers can change at once, as far as it is known.
    */
   constructor(report: RolloutReport, capacity = Number.POSITIVE_INFINITY) {
     this.id = report.id;
@@ -143,7 +143,7 @@ export class ProgressModel implements Progress {
         this.#move(tenant, "running", atMs);
         const before = this.failures.findIndex(({ name }) => name === tenant);
         if (before >= 0) this.failures.splice(before, 1);
-        // One that is begun again is among the newest.
+        // Deletes the tenant first, so that a retried one moves to the end of the order.
         this.running.delete(tenant);
         this.running.set(tenant, { wave, attempt, worker, sinceMs: atMs });
         return;
@@ -221,13 +221,13 @@ export class ProgressModel implements Progress {
   #finish(name: string, event: Extract<RolloutEvent, { kind: "tenant-finished" }>, atMs: number): void {
     const { wave, state, durationMs, error } = event;
     this.running.delete(name);
-    // Told again, it is nothing new.
+    // A repeated event changes nothing.
     if (!this.#move(name, state, atMs)) return;
     if (error?.phase !== "plan") this.#measure(wave, durationMs);
     if (state === "failed") this.#failed({ name, wave, ...(error !== undefined && { error }) });
   }
 
-  /** Whether it was in another state before. */
+  /** @returns whether the tenant was in another state before. */
   #move(name: string, state: keyof ProgressCounts, atMs: number): boolean {
     const tenant = this.#tenants.get(name);
     if (tenant === undefined || tenant.state === state) return false;
@@ -250,7 +250,7 @@ export class ProgressModel implements Progress {
     return true;
   }
 
-  /** What ran until now is counted, before it is otherwise. */
+  /** Records the pace up to now, before the counts change. */
   #pass({ pace, counts, durations }: OpenWave, host: Host, atMs: number): void {
     if (Number.isNaN(atMs)) return;
     const halfMs = halfLife(durations);
@@ -271,7 +271,7 @@ export class ProgressModel implements Progress {
     if (this.failures.length > MOST_FAILURES) this.failures.shift();
   }
 
-  /** Who goes on with the next wave has been let through. */
+  /** If the next wave has begun, somebody has approved the gates before it. */
   #passGates(next: string): void {
     for (const wave of this.waves) {
       if (wave.name === next) return;
@@ -290,7 +290,7 @@ export class ProgressModel implements Progress {
   }
 }
 
-/** After how long what was seen of a wave's pace counts half; undefined while nothing is known of its tenants. */
+/** The half-life of a wave's pace. Undefined without durations of its tenants. */
 export function halfLife({ count, sumMs }: Durations): number | undefined {
   return count === 0 ? undefined : Math.max(MIN_HALF_MS, (3 * sumMs) / count);
 }
@@ -303,7 +303,7 @@ type Writable<T> = {
 
 interface OpenWave extends Writable<Omit<WaveProgress, "hosts">> {
   readonly hosts: Map<string, Host>;
-  /** The place of the last tenant that this run has begun. */
+  /** The position of the last tenant that this run has begun. */
   frontier: number;
 }
 
@@ -317,7 +317,7 @@ interface KnownTenant {
 class Host implements HostProgress {
   readonly counts = none();
   readonly pace = new Pace();
-  /** In the order in which they are begun. */
+  /** In the order in which they begin. */
   readonly tenants: KnownTenant[] = [];
   readonly #wave: OpenWave;
   #next = 0;
@@ -340,17 +340,17 @@ function hostOf(wave: OpenWave, name: string): Host {
 }
 
 /**
- * A wave that was begun goes on with the rollout. What it is then, who goes on with a rollout reads in the journal; this is
- * for who has only its events.
+ * Resumes a wave together with the rollout. A resumed run reads the wave's real state from the journal. This is the best guess for viewers
+ * that only get the events.
  */
 function goOn(wave: OpenWave): void {
   if (wave.state === "stopped")
     wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
-  // It is looked at again.
+  // The health check runs again.
   if (wave.health?.isWell === false) delete wave.health;
 }
 
-/** One that a rollout's end left out is begun when the rollout goes on. */
+/** A released tenant that the end of a run left behind begins when the rollout is resumed. */
 const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   pending: "left",
   released: "left",

@@ -1,11 +1,11 @@
 import type { RolloutEvent } from "../model/rollout-event";
 
-/** Shows what happens in a rollout while it happens. */
+/** Shows the events of a rollout while it runs. */
 export interface ProgressView {
-  /** In the order of events. */
+  /** Receives each event, in order. */
   happened(event: RolloutEvent): void;
-  /** Says something beside what happens, in one line. */
+  /** Shows a line that isn't an event. */
   say(line: string): void;
-  /** Nothing more is shown; what was taken of the terminal is given back. Safe to call again. */
+  /** Stops showing anything, and restores the terminal. Safe to call more than once. */
   end(): void;
 }

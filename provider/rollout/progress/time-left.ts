@@ -6,18 +6,21 @@ import {
   type WaveProgress,
 } from "./progress-model";
 
-/** How long a rollout will still take, about. */
+/** The estimated remaining time of a rollout. */
 export interface TimeLeft {
   readonly ms: number;
-  /** The wave after which a person is asked: how long that takes, nobody knows, so the time is the one until then. */
+  /**
+   * The next wave after which the rollout pauses for a person. The time covers only the part until then, because nobody knows how long the
+   * person takes.
+   */
   readonly untilGate?: string;
 }
 
 /**
- * What is left, from how long tenants took so far, how many are seen to run at once, and how long waves soak. What a wave
- * allows is only the most that may: cores, a service's places, other rollouts and workers decide how many do.
+ * Estimates the remaining time from the durations of the tenants so far, the measured concurrency, and the soak times of the waves. A
+ * wave's own limit is only a maximum: cores, a service's places, other rollouts and workers may lower the concurrency.
  *
- * @returns undefined while nothing is known, and where nothing goes on.
+ * @returns undefined without measurements, and while the rollout isn't running.
  */
 export function timeLeft(progress: Progress, nowMs: number): TimeLeft | undefined {
   if (progress.state !== "running") return undefined;
@@ -26,7 +29,7 @@ export function timeLeft(progress: Progress, nowMs: number): TimeLeft | undefine
   let most = progress.capacity;
   for (const [index, wave] of waves.entries()) {
     const pace = paceOf(wave, nowMs);
-    // What kept this wave from using its places keeps the next ones too.
+    // A limit that keeps this wave below its maximum will affect the next waves too.
     const isKept = wave.maxConcurrent > 1 && pace !== undefined && pace < wave.maxConcurrent * FULL;
     if (isKept) most = Math.min(most, Math.max(pace, 1));
     if (wave.state === "done") continue;
@@ -38,9 +41,9 @@ export function timeLeft(progress: Progress, nowMs: number): TimeLeft | undefine
   return { ms };
 }
 
-/** Of its places, what a wave uses that nothing else keeps back: between two tenants one is empty for a moment. */
+/** The share of its places that a wave uses without any other limit. A place is empty for a moment between two tenants. */
 const FULL = 0.75;
-/** So many durations of a wave are enough to tell its other tenants' by them alone. */
+/** With this many durations, a wave's own average is reliable. */
 const ENOUGH = 5;
 
 function paceOf({ pace, counts, durations }: WaveProgress, nowMs: number): number | undefined {
@@ -54,11 +57,11 @@ function workMs(progress: Progress, wave: WaveProgress, nowMs: number, atOnce: n
   const agesMs = running.map((tenant) => ageMs(tenant, nowMs));
   const each = usualMs(durations.count >= ENOUGH ? durations : progress.durations, agesMs);
   if (each === undefined) return undefined;
-  // What takes longer than usual is as good as through.
+  // A tenant that takes longer than usual counts as nearly finished.
   const begun = agesMs.map((ms) => Math.max(0, each - ms));
   const work = counts.left * each + begun.reduce((sum, ms) => sum + ms, 0);
   const places = Math.min(atOnce, counts.left + running.length);
-  // A service that has fewer places than the wave has may be what all wait for at the end.
+  // A service with fewer places than the wave may be the bottleneck at the end.
   const queues = [...hosts.values()]
     .filter(({ isFull }) => isFull)
     .map(({ counts: { left, running: own }, pace }) => {
@@ -68,12 +71,12 @@ function workMs(progress: Progress, wave: WaveProgress, nowMs: number, atOnce: n
   return Math.max(work / Math.max(MIN_PLACES, places), counts.left > 0 ? each : 0, ...begun, ...queues);
 }
 
-/** Where others hold every place for long, an end is not to be told. */
+/** Bounds the estimate while others occupy all places for a long time. */
 const MIN_PLACES = 0.1;
 
 /**
- * How long a tenant takes. Those that still run are in it, half-way as they are on average: the first to be through are
- * the quick ones.
+ * Estimates how long a tenant takes. Running tenants count as half done, which is the average. Without them, the estimate would be too low,
+ * because the quick tenants finish first.
  */
 function usualMs({ count, sumMs }: Durations, agesMs: readonly number[]): number | undefined {
   if (count === 0) return undefined;

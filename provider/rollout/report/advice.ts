@@ -1,17 +1,17 @@
 import type { TenantError } from "../model/rollout-report";
 
-/** How somebody goes on with a rollout. */
+/** The commands that continue after a failure. */
 export interface NextCommands {
-  /** Does what is left of it. */
+  /** Resumes the rollout. */
   readonly resume: string;
-  /** Makes a new one. */
+  /** Plans a new rollout. */
   readonly anew: string;
 }
 
-/** What to do about a failure, before somebody goes on; the beginning of a sentence. */
+/** The action to take before continuing, as the beginning of a sentence. */
 interface Remedy {
   readonly act: string;
-  /** Whether it takes a new rollout, since this one keeps its files and its plan. */
+  /** Whether the remedy needs a new rollout, because the present one keeps its files and its plan. */
   readonly isAnew?: true;
 }
 
@@ -20,9 +20,9 @@ const BETWEEN: Remedy = {
   act: "See what answers at the service's address: a proxy, a sign-in page, or another service",
 };
 
-/** By the code of the failure. */
+/** By error code. */
 const REMEDIES: Readonly<Record<string, Remedy>> = {
-  // Of the service, and of the way to it.
+  // Errors of the service, or on the way to it.
   ERR_AUTH: {
     act: "Check that the key is this tenant's and still valid, and that it may change settings",
   },
@@ -54,7 +54,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_CANCELLED: { act: "Nothing needs to be mended: the run was cancelled" },
   ERR_CUSTOM_TIMEOUT: { act: "Wait until the service is well, or allow more in `customTimeouts`" },
   ERR_NO_PERMIT: { act: "Nothing needs to be mended: what ran it ended, or lost the tenant, in the middle" },
-  // Of what is declared.
+  // Errors in the declarations.
   ERR_CONFIGURATION: {
     act: "Mend what the message names; what is in the targets file holds from the next rollout on",
   },
@@ -77,7 +77,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     act: "Look at what would be removed; where all of it is meant, say so by `confirmRemovals` in the settings file",
     isAnew: true,
   },
-  // Of what happened meanwhile.
+  // Errors caused by changes since the plan.
   ERR_PLAN_MOVED: { act: "Somebody changed the tenant since it was planned: look at what", isAnew: true },
   ERR_MOVED: LOOK_AND_RESUME,
   ERR_NOT_APPLIED: LOOK_AND_RESUME,
@@ -96,7 +96,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   },
   ERR_LIST_NOT_APPLIED: { act: "Mend the reasons that are told" },
   ERR_NOT_TRIED: { act: "Mend the reasons that are told" },
-  // Of the rollout itself.
+  // Errors of the rollout itself.
   ERR_ROLLOUT_KEY: { act: "Make the key readable from where the targets file says that it is" },
   ERR_ROLLOUT_NOT_ALLOWED: {
     act: "Set what the message names in the environment of the process that changes tenants, where all of it is meant",
@@ -119,23 +119,23 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
     act: "Move what is not from settings files to another stack, or name another stack for this tenant in the targets file",
     isAnew: true,
   },
-  // Of Pulumi.
+  // Errors of Pulumi.
   ERR_ENGINE_UNAVAILABLE: { act: "Install Pulumi, as the message says" },
   ERR_PULUMI: { act: "Mend what Pulumi's words name" },
 };
 
-/** Whether a failure takes a new rollout: with other files, or with a plan for a tenant that has none. */
+/** Whether a failure needs a new rollout: with changed files, or to plan a tenant that has no plan. */
 export function needsNewRollout({ code, phase }: Pick<TenantError, "code" | "phase">): boolean {
   return phase === "plan" || REMEDIES[code]?.isAnew === true;
 }
 
-/** The codes that have a remedy. */
+/** The error codes with a remedy. */
 export const REMEDIED: ReadonlySet<string> = new Set(Object.keys(REMEDIES));
 
 /**
- * What to do about a failure of a tenant: what to mend, and the command that goes on.
+ * Formats the advice for a tenant's failure: what to fix, and the command that continues.
  *
- * @param act what is known better of this one failure than of its code.
+ * @param act a more specific action than the one for the error code.
  * @param next undefined for a tenant that could not be planned.
  */
 export function adviceOn(code: string, act: string | undefined, next: NextCommands | undefined): string {
@@ -146,7 +146,7 @@ export function adviceOn(code: string, act: string | undefined, next: NextComman
   return `${first}. This rollout keeps its files and its plan, so begin a new one after that: \`${next.anew}\`.`;
 }
 
-/** The same of a rollout that is abandoned or rolled back, which nobody can go on with. */
+/** Adapts advice to a rollout that is abandoned or rolled back, and can't be resumed. */
 export function adviceOnEnded(advice: string, state: "abandoned" | "rolled-back"): string {
   const begin = `. This rollout is ${state.replace("-", " ")}, so begin a new one after that.`;
   return advice.replace(/; then go on: `[^`]*`\.$/, begin);

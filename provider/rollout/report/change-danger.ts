@@ -1,7 +1,7 @@
 import { dangerRank, isDangerous, type Transition } from "../../settings/danger";
 import type { TenantChange, TenantReport } from "../model/rollout-report";
 
-/** Returns what a change of a report does to an entry or VIP. */
+/** Returns the effect of a reported change on an entry or VIP. */
 export function reportedTransition({
   sign,
   kind,
@@ -11,7 +11,7 @@ export function reportedTransition({
   return { from: sign === "add" ? undefined : before, to: sign === "remove" ? undefined : after };
 }
 
-/** Ranks a change by what it does, and by what a plan says of it: 0 for the most dangerous. */
+/** Ranks a change by its effect and its alarms in plans: 0 for the most dangerous. */
 export function rankChange(
   transition: Transition,
   {
@@ -25,14 +25,14 @@ export function rankChange(
   return accepted + warning > 0 ? 2 : 3;
 }
 
-/** Ranks a change of one tenant, 0 for the most dangerous. */
+/** Ranks a change of one tenant: 0 for the most dangerous. */
 export function rankTenantChange(change: TenantChange): number {
   const has = (alarm: TenantChange["alarm"]): number => Number(change.alarm === alarm);
   const alarms = { danger: has("danger"), accepted: has("accepted"), warning: has("warning") };
   return rankChange(reportedTransition(change), alarms);
 }
 
-/** Sorts tenants with the most dangerous changes first. Those that are alike keep their order. */
+/** Sorts tenants by their most dangerous changes, the worst first. Tenants of equal rank keep their order. */
 export function sortTenantsByDanger(tenants: readonly TenantReport[]): TenantReport[] {
   const rank = ({ changes }: TenantReport): number => Math.min(...changes.map(rankTenantChange), 4);
   return tenants

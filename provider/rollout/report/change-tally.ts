@@ -2,38 +2,38 @@ import { isDangerous } from "../../settings/danger";
 import type { TenantChange } from "../model/rollout-report";
 import { rankChange, reportedTransition } from "./change-danger";
 
-/** A change that several tenants get, told once. */
+/** A change that several tenants share. */
 export interface SharedChange extends Omit<TenantChange, "alarm"> {
-  /** How many tenants get it: of all that were planned. */
+  /** The number of tenants that it applies to, out of all planned ones. */
   readonly tenants: number;
-  /** The first of them. */
+  /** The name of the first of these tenants. */
   readonly first: string;
-  /** In how many of them it is a risk, is one that was accepted, and has a warning. */
+  /** The number of tenants in which it is a risk, is an accepted risk, or has a warning. */
   readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
 }
 
 /**
- * Counts which changes tenants share, while they are planned: of whole plans, where the journal's summaries hold the first
- * few of each. A change that is counted is counted in all tenants.
+ * Counts the tenants that share a change, during the planning. It needs the whole plans, because the summaries in the journal contain only
+ * the first few changes. A counted change is counted in all tenants.
  */
 export class ChangeTally {
   readonly #shared = new Map<string, Counted>();
   readonly #most: number;
   #tenants = 0;
 
-  /** @param most so many different changes are counted: one that comes after them is left out in every tenant. */
+  /** @param most the maximum number of different changes. Any further change is left out in every tenant. */
   constructor(most = MOST_CHANGES) {
     this.#most = most;
   }
 
-  /** @param changes all that a tenant's plan has; to be told once of each tenant. */
+  /** @param changes all changes of the tenant's plan. Call this once for each tenant. */
   add(tenant: string, changes: readonly TenantChange[]): void {
     if (changes.length === 0) return;
     this.#tenants += 1;
     const own = new Map<string, number>();
     for (const { alarm, ...change } of changes) {
       const key = JSON.stringify([change.sign, change.kind, change.list ?? "", change.value]);
-      // Two entries of one value, as of two verdict scopes, read alike, and are two changes.
+      // Two entries with the same value look alike but are two changes, for example with different verdict scopes.
       const nth = (own.get(key) ?? 0) + 1;
       own.set(key, nth);
       const counted = this.#counted(nth === 1 ? key : `${key} ${nth}`, change, alarm, tenant);
@@ -44,8 +44,8 @@ export class ChangeTally {
   }
 
   /**
-   * The most dangerous first; of these, those that are a risk somewhere, then those with a warning, then those of the most tenants,
-   * and in them what a plan tells first. The same whichever tenant was planned first.
+   * The most dangerous changes come first, then open risks, accepted risks and warnings, then the changes of the most tenants. Ties follow
+   * the order of a plan. The order doesn't depend on which tenant was planned first.
    */
   get changes(): readonly SharedChange[] {
     const keyed = [...this.#shared.values()].map((change) => [rankOf(change), change] as const);
@@ -65,8 +65,8 @@ export class ChangeTally {
   ): Counted | undefined {
     const known = this.#shared.get(key);
     if (known !== undefined) return known;
-    // One whole plan is in memory anyway: of a single tenant, nothing is left out.
-    // What is dangerous has room of its own, so that it is not left out behind much that is not.
+    // A single tenant's plan is in memory anyway, so none of its changes are left out. Dangerous changes have room of their own, so that a
+    // large number of harmless ones can't displace them.
     const most = alarm === "danger" || isDangerous(reportedTransition(change)) ? 2 * this.#most : this.#most;
     if (this.#shared.size >= most && this.#tenants > 1) return undefined;
     const counted = { ...change, tenants: 0, first: tenant, alarms: { danger: 0, accepted: 0, warning: 0 } };
@@ -80,10 +80,10 @@ type Counted = Omit<SharedChange, "tenants" | "alarms"> & {
   alarms: { danger: number; accepted: number; warning: number };
 };
 
-/** Some megabytes. */
+/** Takes some megabytes. */
 const MOST_CHANGES = 20_000;
 
-/** What comes first is smaller, part by part. */
+/** Returns a sort key, which is compared part by part, in ascending order. */
 function rankOf({
   alarms,
   tenants,

@@ -2,7 +2,7 @@ import { NO_COUNTS } from "../journal/rollout-view";
 import { REPORT_FORMAT, type RolloutReport } from "../model/rollout-report";
 import type { Task } from "../model/task";
 
-/** The report of a task that no tenant is for: no rollout is made of it. */
+/** Builds the report of a task that applies to no tenant. There is no rollout for it. */
 export function emptyReport(source: string, task: Task, reason: string): RolloutReport {
   const now = new Date().toISOString();
   return {

@@ -2,16 +2,16 @@ import { counted, given, say, sentence, type Words } from "../../render/words";
 import type { TenantReport } from "../model/rollout-report";
 import { unnamed } from "../targets/placeholders";
 
-/** An address, where the keys that it is sent come from, and whose they are. */
+/** An address, the source of the keys that it gets, and their tenants. */
 export interface KeyRoute {
   readonly address: string;
-  /** With `{name}` or `{NAME}` where it is the tenant's own for each of several. */
+  /** With `{name}` or `{NAME}` if several tenants have one each. */
   readonly keyFrom: string;
-  /** By name; at least one. */
+  /** The names of the tenants; at least one. */
   readonly tenants: readonly string[];
 }
 
-/** Which address is sent keys from where; those that differ by the tenant's name alone are one. The most tenants first. */
+/** Groups the tenants by address and key source, the largest group first. Sources that differ only in the tenant's name share a group. */
 export function keyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[] {
   const groups = Map.groupBy(tenants, ({ name, address, keyFrom }) =>
     JSON.stringify([address, unnamed(keyFrom, name)]),
@@ -28,7 +28,7 @@ export function keyRoutes(tenants: readonly TenantReport[]): readonly KeyRoute[]
     .sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-/** What is told of one, of a rollout with so many tenants. */
+/** Formats one route of a rollout with `all` tenants. */
 export function routeWords({ address, keyFrom, tenants }: KeyRoute, all: number): Words {
   const [only = ""] = tenants;
   const whose: Words =

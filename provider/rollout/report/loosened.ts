@@ -1,14 +1,14 @@
 import { given, join, number, say, sentence, type Words } from "../../render/words";
 import type { TenantReport } from "../model/rollout-report";
 
-/** What tenants' files loosen alike of what the files that they include ask for. */
+/** An override of an included file's rule that several tenants share. */
 export interface SharedLoosening {
-  /** As the first of them has it: `settings/acme.yaml:4: …`. */
+  /** The override in the first tenant: `settings/acme.yaml:4: …`. */
   readonly what: string;
   readonly tenants: readonly string[];
 }
 
-/** Who looks at hundreds of tenants is told once of what they have in common; what the most have, first. */
+/** Groups the overrides of hundreds of tenants, so that a reviewer sees each only once. The most common come first. */
 export function sharedLoosenings(tenants: readonly TenantReport[]): readonly SharedLoosening[] {
   const shared = new Map<string, { what: string; tenants: string[] }>();
   for (const { name, loosened = [] } of tenants) {
@@ -22,7 +22,7 @@ export function sharedLoosenings(tenants: readonly TenantReport[]): readonly Sha
   return [...shared.values()].sort((one, other) => other.tenants.length - one.tenants.length);
 }
 
-/** `settings/acme.yaml:4: …; the same in globex, initech, and 7 more`. */
+/** For example: `settings/acme.yaml:4: …; the same in globex, initech, and 7 more`. */
 export function looseningWords({ what, tenants: [, ...others] }: SharedLoosening): Words {
   if (others.length === 0) return [sentence(what)];
   const names = others.slice(0, NAMED).map((name): Words => [given(name)]);

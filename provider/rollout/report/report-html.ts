@@ -22,9 +22,9 @@ import { type WaveTimes, waveTimes } from "./wave-times";
 import { waveStateWords, waveWords } from "./wave-words";
 
 /**
- * What a rollout did, as a page: one file that needs nothing else, asks nobody for anything and runs no script. What
- * happened and what to do; a grid of all tenants by wave; those that failed; then each tenant. For screens of any width,
- * light and dark, and for paper.
+ * Renders the report of a rollout as an HTML page: a self-contained file without scripts or network requests. It shows the outcome and the
+ * next steps, a grid of all tenants by wave, the failed tenants, and then each tenant. It suits screens of any width, light and dark mode,
+ * and paper.
  */
 export function reportHtml(report: RolloutReport): string {
   const rollout = toldRollout(report);
@@ -61,11 +61,11 @@ ${keys(report)}
   });
 }
 
-/** A tenant, and where its details are on the page. */
+/** A tenant, and the position of its details on the page. */
 interface Numbered {
   readonly tenant: TenantReport;
   readonly anchor: string;
-  /** What its state is called. */
+  /** The name of its state. */
   readonly words: StateWords;
 }
 
@@ -109,7 +109,7 @@ function loosened({ tenants: all }: RolloutReport): Html | undefined {
     )}${more > 0 ? html`<li>… and ${number(more)} more</li>` : ""}</ul></section>`;
 }
 
-/** When each wave ran and how long it was waited for: bars on one line of time. */
+/** Renders the time of each wave's work and of the waiting after it, as bars on one time axis. */
 function timeline({ waves }: RolloutReport, times: ReadonlyMap<string, WaveTimes>): Html | undefined {
   const begun = waves.flatMap((wave) => {
     const from = Date.parse(wave.startedAt ?? "");
@@ -160,10 +160,10 @@ ${all.map(cell)}</ul></section>
 `;
 }
 
-/** So many are shown smaller, and laid out only where they are seen. */
+/** The limit for lists. With more tenants, cards are smaller, and the browser lays them out only when they become visible. */
 const MANY = 100;
 
-/** What is done of a wave; the words below say the same. */
+/** Renders the progress of a wave. The text below it contains the same information. */
 function barOf({ counts }: WaveReport): Html {
   const states = ["done", "unchanged", "failed", "skipped", "running", "released", "pending"] as const;
   return html`<div class="bar" aria-hidden="true">${states
@@ -176,7 +176,7 @@ function cell({ tenant, anchor, words: { sign, word } }: Numbered): Html {
 `;
 }
 
-/** `failed: ERR_AUTH · mail.example · took 12 s`. The name stands in the cell. */
+/** For example: `failed: ERR_AUTH · mail.example · took 12 s`. The cell itself shows the name. */
 function titleOf(tenant: TenantReport, word: string): string {
   const { host, durationMs, error } = tenant;
   const parts = [
@@ -209,7 +209,7 @@ ${all.map((one) => tenantHtml(one, false))}</ul></details>`;
   })}</section>`;
 }
 
-/** Who is sent which keys; of those that are alike one line. */
+/** Renders which addresses get which keys. Tenants with the same route share a line. */
 function keys({ tenants: all }: RolloutReport): Html | undefined {
   if (all.length === 0) return undefined;
   const routes = keyRoutes(all);
@@ -219,7 +219,7 @@ function keys({ tenants: all }: RolloutReport): Html | undefined {
   )}</ul></section>`;
 }
 
-/** So many tenants of a wave are listed without unfolding them. */
+/** The maximum number of a wave's tenants to show without expanding the list. */
 const FEW = 30;
 
 function tenantHtml({ tenant, anchor, words: { sign, word } }: Numbered, isOpen: boolean): Html {

@@ -22,21 +22,21 @@ import {
 import { waveTimes } from "./wave-times";
 import { waveStateWords, waveWords } from "./wave-words";
 
-/** The first line of a rollout's report in Markdown, by which a bot finds its own comment and updates it. */
+/** The first line of a rollout's report in Markdown. A bot finds its own comment by this line, to update it. */
 export const ROLLOUT_MARK = "<!-- email-security-rollout -->";
 
 export interface ReportMarkdownOptions {
-  /** The most characters, and bytes of UTF-8, that it may have: 65,536 when left out, as GitHub takes; at least 32,768. */
+  /** The maximum number of characters, and of bytes in UTF-8. Default: 65,536, the limit of GitHub. Minimum: 32,768. */
   readonly limit?: number;
-  /** Its first line. Default: {@link ROLLOUT_MARK}. */
+  /** The first line. Default: {@link ROLLOUT_MARK}. */
   readonly mark?: string;
 }
 
 /**
- * What a rollout did, for a comment or a job's summary on GitHub or GitLab: failures first. What has no room is counted.
- * Nothing from outside is markup, a link or a mention in it.
+ * Renders the report of a rollout for a comment or a job summary on GitHub or GitLab, failures first. Anything that doesn't fit is only
+ * counted. Values from outside can't become markup, links or mentions.
  *
- * @throws RangeError for a limit that is too low to say anything.
+ * @throws RangeError if the limit is too low for a useful report.
  */
 export function reportMarkdown(
   report: RolloutReport,
@@ -58,14 +58,14 @@ export function reportMarkdown(
   return [head, ...shown, foot].join("");
 }
 
-/** What the head, the foot, and every section summed up have room in, whatever they hold. */
+/** Enough room for the head, the foot, and a summary of every section, whatever they contain. */
 const MIN_LIMIT = 32_768;
-/** What a section summed up needs: a heading, and how many there are. */
+/** The room for the summary of a section: a heading and a count. */
 const RESERVE = 1_500;
-/** Of what is left, what a section may take: so that even what comes last gets a little. */
+/** The share of the remaining room that a section may take, so that even the last section gets some. */
 const SHARE = 0.7;
 
-/** Markdown in at most so many bytes; {@link RESERVE} of them are enough. */
+/** Renders Markdown in at most `room` bytes. {@link RESERVE} bytes are enough. */
 type Section = (room: number) => string;
 
 function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
@@ -150,7 +150,7 @@ function skippedList(all: NonNullable<RolloutReport["skipped"]>, room: number): 
   )}\n`;
 }
 
-/** What tenants' files loosen alike, in at most so many bytes. */
+/** Renders the overrides that tenants share, in at most `room` bytes. */
 export function loosenedMarkdown(all: readonly SharedLoosening[], room: number): string {
   return `${filled(
     `### ${LOOSENED} (${number(all.length)})\n\n`,
@@ -196,7 +196,7 @@ function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: nu
   return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
 }
 
-/** Who is sent which keys, in at most so many bytes; of those that are alike one line. */
+/** Renders which addresses get which keys, in at most `room` bytes. Tenants with the same route share a line. */
 export function keysMarkdown(tenants: readonly TenantReport[], room: number): string {
   const lines = keyRoutes(tenants).map(
     (route) => () => `- ${markdownWords(routeWords(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
@@ -204,7 +204,7 @@ export function keysMarkdown(tenants: readonly TenantReport[], room: number): st
   return `${filled("### Keys\n\n", [lines], room - 1, (rest) => `… and ${number(rest)} more.\n`)}\n`;
 }
 
-/** So many rows are read without unfolding them. */
+/** The maximum number of rows to show without expanding them. */
 const MOST_OPEN = 20;
 const MOST_CHANGES = 3;
 

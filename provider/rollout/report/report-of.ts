@@ -21,9 +21,9 @@ import { adviceOnEnded, needsNewRollout } from "./advice";
 import { adviceOnRest } from "./rollback-rest";
 
 /**
- * The report of a rollout, as the journal has it.
+ * Builds the report of a rollout from the journal.
  *
- * @param isHeld whether somebody is at it now.
+ * @param isHeld whether a run holds the rollout now.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
 export async function reportOf(
@@ -44,7 +44,7 @@ export async function reportOf(
 }
 
 /**
- * The same without what to do next, which takes a look at the other rollouts too.
+ * Builds the report of a rollout without advice, which would need the other rollouts as well.
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
@@ -59,7 +59,7 @@ export async function pastReport(
 interface RecordedRollout {
   readonly record: RolloutRecord;
   readonly tenants: readonly TenantRecord[];
-  /** Its report, without advice. */
+  /** The report, without advice. */
   readonly report: RolloutReport;
 }
 
@@ -122,7 +122,7 @@ async function recorded(journal: JournalReader, id: string, isHeld: boolean): Pr
   return { record, tenants, report };
 }
 
-/** A tenant that is skipped, as reports have it. */
+/** Converts a skipped tenant to the form in reports. */
 export function reportOfSkipped({ name, sinceMs, by, reason }: SkippedTenant): SkippedReport {
   return { name, since: iso(sinceMs), ...(by === undefined ? {} : { by }), reason };
 }
@@ -159,10 +159,10 @@ function reportOfTenant(tenant: TenantRecord, wave: string, rollout: RolloutStat
   };
 }
 
-/** Rollouts in which nothing goes on, and nobody is waited for. */
+/** The states in which a rollout has ended early, so that its unfinished waves count as stopped. */
 const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned", "rolled-back"]);
 
-/** What to do next about a rollout: each command does what is said of it, as the journal is now. */
+/** Lists the next steps for a rollout. The commands suit the present state of the journal. */
 export async function adviceOn(
   journal: Journal,
   record: RolloutRecord,
@@ -191,7 +191,7 @@ export async function adviceOn(
       const tenants = await journal.tenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
       const canRetry = (await retriable(journal.database, await journal.records())).has(id);
-      // As it was asked for then.
+      // Repeats the rollback with the same revision.
       const [, to] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
       const isPlain = spec.rollsBack === undefined && spec.task === undefined;
       const unmanaged = isPlain
@@ -228,10 +228,10 @@ export async function adviceOn(
   }
 }
 
-/** So many tenants are named in a command. */
+/** The maximum number of tenants to name in a command. */
 const NAMED = 5;
 
-/** How to go on without tenants that fail, and how to unskip those that are skipped still. */
+/** Explains how to continue without the failed tenants, and how to unskip the tenants that are still skipped. */
 async function adviceOnSkipping(
   { database }: Journal,
   { state, spec }: RolloutRecord,
@@ -264,7 +264,7 @@ async function adviceOnSkipping(
   ];
 }
 
-/** A stopped rollout is in the way of a new one, which some failures need. */
+/** A stopped rollout blocks the new one that some failures need. */
 function adviceOnAbandoning(
   { id, state }: RolloutRecord,
   tenants: readonly TenantRecord[],
@@ -275,7 +275,7 @@ function adviceOnAbandoning(
   return [{ why: "Before you begin a new rollout, abandon this one:", command: commands.abandon(id) }];
 }
 
-/** Where tenants are left, the rollback that is not done says how far it is; after it, they can be rolled back again. */
+/** An open rollback shows how far it has come. Once it has ended, the remaining tenants can be rolled back again. */
 async function adviceOnRolledBack(
   journal: Journal,
   record: RolloutRecord,
@@ -289,7 +289,7 @@ async function adviceOnRolledBack(
   return [{ why, command: commands.status(back.id) }];
 }
 
-/** A rollout that began a tenant can be rolled back; a rollback can't. */
+/** Only a rollout that has begun a tenant can be rolled back. A rollback can't. */
 async function rollingBack(
   journal: Journal,
   record: RolloutRecord,
@@ -301,14 +301,14 @@ async function rollingBack(
   return [{ why: "To roll it back, to what each tenant held before:", command: commands.rollback(id) }];
 }
 
-/** How many tenants are in each state. */
+/** Counts the tenants in each state. */
 export function countsOf(tenants: readonly TenantRecord[]): Record<TenantState, number> {
   const counts: Record<TenantState, number> = { ...NO_COUNTS };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }
 
-/** A time of the journal, as reports have it. */
+/** Converts a time of the journal to the form in reports. */
 export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -1,4 +1,4 @@
-/** What a rollout's page has beside what all pages share. */
+/** The styles of a rollout's page, in addition to those of all pages. */
 export const REPORT_STYLE = `
 main, header, footer { max-width: 84rem; }
 .is-done, .is-none { --tone: var(--green); --tone-card: var(--green-card); --tone-line: var(--green-line); }

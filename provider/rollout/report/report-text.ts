@@ -12,17 +12,20 @@ import { waveTimes } from "./wave-times";
 import { waveStateWords, waveWords } from "./wave-words";
 
 export interface ReportTextOptions {
-  /** Whether to use colours. False when left out; nothing is told by colour alone. */
+  /** Whether to use colours. Default: false. Colour alone never carries information. */
   readonly color?: boolean;
-  /** Columns of the terminal: 80 when left out. What can't be broken, such as a long value, goes beyond. */
+  /** The number of columns of the terminal. Default: 80. Unbreakable parts, such as long values, may exceed it. */
   readonly width?: number;
-  /** How many failures are told in full, and five times as many waves; the rest is counted. 10 when left out. */
+  /**
+   * The maximum number of failures to show in full. The maximum number of waves is five times as high. Any others are only counted.
+   * Default: 10.
+   */
   readonly limit?: number;
 }
 
 /**
- * What a rollout did, for a terminal, ended by a line end: what happened, the tenants that failed and what to do about
- * each, the waves, what to do next. Nothing from outside does anything in it: control characters are escaped.
+ * Renders the report of a rollout for a terminal, with a trailing newline: the outcome, the failed tenants with the advice for each, the
+ * waves, and the next steps. Values from outside are sanitized, and control characters are escaped.
  */
 export function reportText(
   report: RolloutReport,
@@ -54,7 +57,7 @@ const MOOD_STYLES: Readonly<Record<RolloutMood, Style>> = {
 
 const INDENT = 2;
 
-/** Who is left out, since a person said so. */
+/** Shows the tenants that a person chose to skip. */
 export function skippedOf(
   paper: Paper,
   { skipped = [] }: Pick<RolloutReport, "skipped">,
@@ -100,7 +103,7 @@ function failures(paper: Paper, all: readonly TenantReport[], limit: number): vo
   }
 }
 
-/** Those that failed alike, the most of them first. */
+/** Groups failed tenants by error code, the largest group first. */
 export function byCode(failed: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
   const groups = Map.groupBy(failed, ({ error }) => error?.code ?? "no reason known");
   return [...groups].sort(([, one], [, other]) => other.length - one.length);

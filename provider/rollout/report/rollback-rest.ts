@@ -11,7 +11,7 @@ import type { TargetComparison } from "../targets/compare-targets";
 import { compareTargets } from "../targets/compare-targets";
 import { readTargets } from "../targets/read-targets";
 
-/** What to do about tenants that no rollback of a rollout has reached: each command works as the targets file and the skips are now. */
+/** Lists the next steps for tenants that no rollback has reached. The commands suit the present targets file and skips. */
 export async function adviceOnRest(
   journal: Journal,
   record: RolloutRecord,
@@ -62,11 +62,11 @@ export async function adviceOnRest(
   );
 }
 
-/** What to do about tenants that the targets file no longer names. */
+/** The advice for tenants that the targets file no longer names. */
 export const RESTORE =
   "Restore the tenant in the targets file, or remove what the rollout did in the console.";
 
-/** Why tenants keep what a rollout did: `"t1" (tenants.yaml doesn't name it any more)`. */
+/** Explains why tenants keep the changes of a rollout: `"t1" (tenants.yaml doesn't name it any more)`. */
 export function keptText(kept: readonly Pick<SkippedTenant, "name" | "reason">[]): string {
   return formatFirst(kept, ({ name, reason }) => `${quote(name)} (${reason})`);
 }

@@ -4,7 +4,7 @@ import { isEndedState, type TenantState } from "../model/wave";
 import { NOBODY, withoutWords } from "./skip-words";
 import { tenantNames } from "./tenant-names";
 
-/** How many tenants of it nothing is left to do for, but those that a rollout's end left out. */
+/** Counts the finished tenants. Excludes those that a run left behind when it ended. */
 export function throughOf(counts: Readonly<Record<TenantState, number>>): number {
   return counts.done + counts.unchanged + counts.failed + counts.skipped;
 }
@@ -15,7 +15,7 @@ export function headlineOf(report: RolloutReport): Words {
   return why.length === 0 ? how : [...why, " ", ...how];
 }
 
-/** Why it is as it is, and since when, or until when. */
+/** Explains the state of a rollout, with the time since when, or until when. */
 function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): Words {
   const why = reason === undefined ? [] : [sentence(reason)];
   switch (state) {
@@ -46,7 +46,7 @@ function howFar({
   skipped = NOBODY,
   task,
 }: RolloutReport): Words {
-  // Those it goes on without are told by themselves.
+  // Skipped tenants have a sentence of their own.
   const total = tenants.length - counts.skipped;
   const through = throughOf(counts) - counts.skipped;
   if (state === "planned") {
@@ -56,7 +56,7 @@ function howFar({
       "tenant",
     )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failed}.`;
   }
-  // It is not known here what they hold since.
+  // The present state of these tenants is unknown here.
   if (isEndedState(state)) {
     return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
       total - through
@@ -93,7 +93,7 @@ function howFar({
   } left.`;
 }
 
-/** The tenants that don't hold all that they held before, since somebody changed them after the rollout. */
+/** Finds the tenants that don't hold all of their previous state, because somebody changed them after the rollout. */
 function changedSince(tenants: readonly TenantReport[]): readonly TenantReport[] {
   return tenants.filter(
     ({ state, left = [] }) => left.length > 0 && (state === "done" || state === "unchanged"),

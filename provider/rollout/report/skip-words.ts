@@ -4,19 +4,19 @@ import { tenantNames } from "./tenant-names";
 
 export const NOBODY: NonNullable<RolloutReport["skipped"]> = [];
 
-/** Whom it goes on without: a sentence behind another one; empty where there is nobody. */
+/** Formats the skipped tenants as a sentence that follows another one. Empty if there are none. */
 export function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
   if (skipped.length === 0) return [];
   return say` Skipped: ${tenantNames(skipped)}.`;
 }
 
-/** Who is skipped, since when, who said so and why. */
+/** Formats a skipped tenant, with the time, the person and the reason. */
 export function skippedWords({ name, since, by, reason }: SkippedReport): Words {
   const who: Words = by === undefined ? [] : say` by ${given(by)}`;
   return say`${given(name)}, since ${minute(since)}${who}: ${sentence(onOneLine(reason))}`;
 }
 
-/** What stands above those that are skipped. */
+/** The heading of the skipped tenants. */
 export function skippedHeading(skipped: readonly unknown[]): string {
   return `Skipped (${number(skipped.length)})`;
 }

@@ -1,7 +1,7 @@
 import type { RolloutReport } from "../model/rollout-report";
 import type { TenantState, WaveState } from "../model/wave";
 
-/** A state of a tenant or wave for people: a sign that stands for it without colour, and a word or two. */
+/** The display form of a tenant's or wave's state: a symbol that works without colour, and a word or two. */
 export interface StateWords {
   readonly sign: string;
   readonly word: string;
@@ -27,13 +27,13 @@ export const WAVE_STATES: Readonly<Record<WaveState, StateWords>> = {
   stopped: { sign: "✗", word: "stopped" },
 };
 
-/** The words for the states of a rollout's tenants and waves. */
+/** The display forms of the states of a rollout's tenants and waves. */
 export interface RolloutWords {
   readonly tenants: Readonly<Record<TenantState, StateWords>>;
   readonly waves: Readonly<Record<WaveState, StateWords>>;
 }
 
-/** Of a rollout that nobody is at, nothing is said to go on. */
+/** Without a run that holds the rollout, no state may suggest that work is in progress. */
 export function rolloutWords(report: Pick<RolloutReport, "state" | "isHeld">): RolloutWords {
   if (isUnderWay(report)) return { tenants: TENANT_STATES, waves: WAVE_STATES };
   return {

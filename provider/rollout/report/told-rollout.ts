@@ -10,20 +10,20 @@ import { isUnderWay, rolloutWords, STATES, type StateWords } from "./state-words
 import { firstNames, NAMED } from "./tenant-names";
 
 /**
- * What a person is told of a rollout, in the order in which one asks: how did it go, what do I do now, which tenants
- * failed and why, how far did each wave come. Every format shows this, and decides only how.
+ * The view of a rollout, in the order of a reader's questions: how did it go, what do I do now, which tenants failed and why, how far did
+ * each wave come. Every format shows this content, and only decides on the layout.
  */
 export interface ToldRollout {
   readonly mood: RolloutMood;
-  /** One word or two for the mood: `Stopped`. */
+  /** One or two words for the mood: `Stopped`. */
   readonly verdict: string;
   readonly headline: Words;
-  /** What is as it was, what may be changed in part, what is under way: what one may count on. Empty where all is well. */
+  /** The tenants that are unchanged, may be partly changed, or are in progress. Empty if all is well. */
   readonly standing: Words;
-  /** States that some tenant is in, the worst first. */
+  /** The states with at least one tenant, the worst first. */
   readonly tallies: readonly StateTally[];
   readonly failures: readonly TenantReport[];
-  /** When it began, how long it took, what it rolls back. */
+  /** The time of the beginning, the duration, and the rollout that this one rolls back. */
   readonly facts: readonly Words[];
 }
 
@@ -34,7 +34,7 @@ export interface StateTally extends StateWords {
   readonly count: number;
 }
 
-/** What is told of a rollout as its report has it. */
+/** Builds the view of a rollout from its report. */
 export function toldRollout(report: RolloutReport): ToldRollout {
   const words = rolloutWords(report).tenants;
   return {
@@ -53,7 +53,7 @@ export function toldRollout(report: RolloutReport): ToldRollout {
   };
 }
 
-/** What a tenant's plan changes: `+3 ~1 -2`; empty where it changes nothing. */
+/** Formats the number of changes in a tenant's plan: `+3 ~1 -2`. Empty if there are none. */
 export function plannedText({ planned }: Pick<TenantReport, "planned">): string {
   const { added, changed, removed } = planned;
   return [
@@ -65,17 +65,17 @@ export function plannedText({ planned }: Pick<TenantReport, "planned">): string 
     .join(" ");
 }
 
-/** How many changes of its plan a report leaves out. */
+/** Counts the changes of its plan that a report leaves out. */
 export function leftOut({ planned, changes }: TenantReport): number {
   return Math.max(0, planned.added + planned.changed + planned.removed - changes.length);
 }
 
-/** What is told of changes that are left out: a plan keeps the most dangerous. */
+/** Describes changes that are left out. None is more dangerous, because a report keeps the most dangerous ones. */
 export function leftOutText(count: number): string {
   return `and ${number(count)} more, none more dangerous`;
 }
 
-/** The first line of each tenant, then the second of each, and so on: a tenant's first is its most dangerous. */
+/** Lists the first line of each tenant, then the second of each, and so on. The first line of a tenant is its most dangerous one. */
 export function firstOfEachFirst<Line>(tenants: readonly (readonly Line[])[]): Line[] {
   return tenants
     .flatMap((lines) => lines.map((line, position) => ({ line, position })))
@@ -83,7 +83,7 @@ export function firstOfEachFirst<Line>(tenants: readonly (readonly Line[])[]): L
     .map(({ line }) => line);
 }
 
-/** What became of a tenant that failed, as far as it is known. */
+/** States that a tenant that failed during planning was not touched. Empty for other failures. */
 export function touchedWords({ error }: Pick<TenantReport, "error">): Words {
   return error?.phase === "plan" ? ["Found while planning: nothing of it was touched."] : [];
 }
@@ -156,7 +156,7 @@ function standingOf(report: RolloutReport): Words {
   ].filter((text) => text !== "");
 }
 
-/** The allows that a rollout of the files has left since nobody declares them; risky ones first. */
+/** Describes the allows that a rollout of the files has left alone because nobody declares them. Tenants with risky ones come first. */
 function unmanagedWords(report: RolloutReport): Words {
   const { state, tenants, task, rollsBack } = report;
   if (state === "planned" || isUnderWay(report) || task !== undefined || rollsBack !== undefined) return [];
@@ -186,14 +186,17 @@ function factsOf({ id, startedAt, finishedAt, rollsBack, task, createdAt }: Roll
   ];
 }
 
-/** What a rollout is for, where it does not bring what the files say. */
+/** Describes the purpose of a rollout that doesn't apply the files. */
 export function taskWords(task: Task | undefined): readonly Words[] {
   return task === undefined ? [] : [[TASK_WORDS[task].does]];
 }
 
 const LONGEST_ID = 100;
 
-/** Tenants in which nothing changes that the service holds, but the state of the stack; of those that are refused, nobody knows. */
+/**
+ * Finds tenants without changes at the service, where only the state of the stack changes. Excludes tenants with guards, because their
+ * changes are unknown.
+ */
 export function onlyStacks(
   { tenants }: Pick<RolloutReport, "tenants">,
   guards: readonly { readonly tenant: string }[],

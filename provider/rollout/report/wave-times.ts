@@ -1,17 +1,16 @@
 import { between } from "../model/duration";
 import type { RolloutReport } from "../model/rollout-report";
 
-/** When a wave's tenants were being changed. */
+/** The times of the work on a wave's tenants. */
 export interface WaveTimes {
-  /** For how long, in milliseconds: without soaking and waiting, and without the time between two runs. */
+  /** The duration of the work in milliseconds. Excludes soaking, waiting, and the time between two runs. */
   readonly workMs: number;
-  /** When the last was through. */
+  /** When the last tenant was finished. */
   readonly lastAt: string;
 }
 
 /**
- * When the tenants of each wave were being changed, by the wave's name. Those in which somebody is still at work or nothing
- * was done are not in it.
+ * Returns the times of the work on each wave's tenants, by wave name. Excludes waves with running tenants, and waves that changed nothing.
  */
 export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string, WaveTimes> {
   const byWave = Map.groupBy(tenants, ({ wave }) => wave);
@@ -21,7 +20,7 @@ export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string
     const spans = (byWave.get(name) ?? []).flatMap(({ startedAt, finishedAt }) =>
       startedAt === undefined || finishedAt === undefined ? [] : [{ startedAt, finishedAt }],
     );
-    // Times in UTC are in the order of their texts.
+    // ISO 8601 times in UTC sort as text.
     spans.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
     let workMs = 0;
     let lastAt = "";

@@ -2,13 +2,13 @@ import { enumerate, number, say, sentence, timeWords, type Words } from "../../r
 import type { WaveReport } from "../model/rollout-report";
 import { type RolloutWords, STATES } from "./state-words";
 
-/** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
+/** Formats the state of a wave: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
 export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: RolloutWords): Words {
   const { word } = waves[state];
   return state === "soaking" && soakUntil !== undefined ? say`${word} until ${timeWords(soakUntil)}` : [word];
 }
 
-/** What a wave's line says beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
+/** Formats the details of a wave, beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
 export function waveWords(
   { counts, tolerated, health }: WaveReport,
   { tenants: words }: RolloutWords,

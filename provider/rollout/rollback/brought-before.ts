@@ -7,8 +7,8 @@ import type { Advice } from "../model/rollout-report";
 import { isEndedState } from "../model/wave";
 
 /**
- * Tenants that a rollout found to hold already what it brought to others, since an earlier one had brought it, such as one over a
- * label alone: rolling the rollout back leaves them as they are, and whoever rolls it back should know.
+ * Finds tenants that already held the changes of a rollout, because an earlier rollout had applied them, such as a rollout over one label.
+ * A rollback leaves these tenants alone, so the person who rolls back should know.
  */
 export async function broughtBefore(
   journal: Journal,

@@ -25,13 +25,13 @@ import { replacedReason } from "../targets/replaced-reason";
 import { settingsText } from "./settings-text";
 import { type DeclaredLists, whatUndoes } from "./what-undoes";
 
-/** What is rolled back in one tenant. */
+/** The changes to roll back in one tenant. */
 export interface TakenBackPlan {
-  /** The rollout. */
+  /** The id of the rollout. */
   readonly rollout: string;
-  /** What it changed there. */
+  /** The changes of the rollout in this tenant. */
   readonly plan: Plan;
-  /** Of the tenant's people, as the rollout saw them when it was planned; none where it saw nobody. */
+  /** The fingerprints of the tenant's people at the time of the plan. Empty if the plan saw no people. */
   readonly fingerprints: readonly string[];
   /** What identified the tenant when the rollout was through with it. Absent: not known. */
   readonly identity?: TenantIdentity;
@@ -40,12 +40,12 @@ export interface TakenBackPlan {
 }
 
 /**
- * Plans to undo what a rollout did to one tenant: reads its stack and its lists, and makes the settings file that declares
- * what it held before. Writes nothing.
+ * Plans to undo the changes of a rollout in one tenant. Reads its stack and its lists, and generates the settings file that declares the
+ * state before the rollout. Writes nothing.
  *
- * @param target with the path that its settings file is to get.
- * @param atPlace for the CLI of Pulumi.
- * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ * @param target its settings path is the one that the generated file gets.
+ * @param atPlace runs the Pulumi CLI when a place is free.
+ * @throws any error that prevents the plan, caused by this tenant or its address.
  */
 export async function planUndoing(
   target: Target,
@@ -61,7 +61,7 @@ export async function planUndoing(
   const { entries, vips } = stack.known;
   const whole = whatUndoes(done, stack.known, observed, why);
   const isDestroyed = hadStack && !entries.isThere && !vips.isThere && !whole.isPartlyUnknown;
-  // A part of what it held before would be neither that nor what somebody destroyed it for.
+  // Somebody destroyed the stack on purpose. Restoring a part of the previous state would match neither that state nor their intention.
   const undoing = isDestroyed ? whatUndoes({ changes: [] }, stack.known, observed, why) : whole;
   const { declared, standing, isPartlyUnknown } = undoing;
   const left = isDestroyed ? ["everything (its stack was destroyed)"] : undoing.left.map(told);
@@ -101,7 +101,7 @@ function goneFrom(standing: KeyedList, declared: KeyedList): number {
   return Object.keys(standing).filter((key) => !Object.hasOwn(declared, key)).length;
 }
 
-/** The stack as it will be once what stands was declared. */
+/** The state of the stack once the existing entries are declared. */
 function withStanding({ entries, vips }: KnownLists, standing: DeclaredLists): KnownLists {
   const merged = (list: KnownList, more: KeyedList): KnownList => ({
     ...list,
@@ -115,9 +115,9 @@ function withStanding({ entries, vips }: KnownLists, standing: DeclaredLists): K
 }
 
 /**
- * Reads the file as the run will.
+ * Reads the generated file in the same way as the run.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) when it does not say what it is to: what the tenant held can't be declared.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) if the file can't declare the previous state of the tenant.
  */
 function readBack(
   { name, settings: file }: Target,
@@ -139,7 +139,7 @@ function readBack(
   );
 }
 
-/** `allow partner.example`, `VIP ceo@acme.example`. */
+/** For example: `allow partner.example`, `VIP ceo@acme.example`. */
 function told({ kind, value, before, after }: Change): string {
   return printable(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${value}`);
 }

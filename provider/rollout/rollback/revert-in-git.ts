@@ -12,18 +12,18 @@ import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../model/rollout-report";
 
-// Not as `gitops/git.ts` has it: that is for who commits, signs and pushes, and has of the environment what these need.
+// Unlike `gitops/git.ts`, which commits, signs and pushes, this only reads. So git gets a smaller environment.
 const run = promisify(execFile);
 const git = (repository: string, ...args: string[]) =>
   run("git", ["-C", repository, ...args], { env: leanEnvironment(process.env, "git") });
 
-/** So many tenants' files are looked at: what they share is told by the first. */
+/** The maximum number of tenants whose files are searched. The first ones already cover the files that all of them include. */
 const MOST_TENANTS = 100;
 const SHOWN = 5;
 
 /**
- * What is left to do in the settings files once a rollout was rolled back: the lines that still declare what it brought, and the
- * commits that brought these. Empty where there are none any more.
+ * Lists the remaining work in the settings files after a rollback: the lines that still declare the undone changes, and the commits that
+ * added these lines. Empty if there are no such lines.
  */
 export async function revertInGit(journal: Journal, id: string): Promise<readonly Advice[]> {
   const lines = await stillDeclared(journal, id);
@@ -51,7 +51,7 @@ interface StillDeclared {
   readonly change: Change;
 }
 
-/** Where the files declare what a rollout brought, with what that is. */
+/** Finds the lines of the files that still declare changes of a rollout. */
 async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<string, StillDeclared>> {
   const lines = new Map<string, StillDeclared>();
   const cache: ReadCache = new Map();
@@ -92,7 +92,7 @@ interface Commit {
   readonly atS: number;
 }
 
-/** The commits that brought some lines, the newest first; undefined where one is not committed, or they are in no repository. */
+/** The commits that added some lines, newest first. Undefined if a line is not committed, or the files are in no repository. */
 async function commitsOf(
   repository: string,
   lines: readonly string[],

@@ -20,43 +20,44 @@ import { readTargets } from "../targets/read-targets";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import { planUndoing } from "./plan-undoing";
 
-/** Files of another time, and what they are called: `the files of the revision HEAD~1`. */
+/** Settings files of another time, and their name: `the files of the revision HEAD~1`. */
 export interface FilesOf {
   readonly files: PackedFiles;
   readonly name: string;
 }
 
-/** A rollback that is to be planned. */
+/** A rollback, ready to be planned. */
 export interface Rollback {
   readonly targets: readonly Target[];
   readonly waves: readonly Wave[];
-  /** What it goes back to. */
+  /** A description of the state that the rollback restores. */
   readonly to: string;
   readonly planTenant: PlanTenant;
-  /** The files of another time, which some are planned by. */
+  /** The settings files of another time, for the tenants that are planned by them. */
   readonly files: PackedFiles | undefined;
   /** All tenants of the targets file. */
   readonly declared: readonly Target[];
-  /** What changed in the targets file about tenants that are rolled back, a sentence each. */
+  /** The changes in the targets file that affect tenants of the rollback, one sentence each. */
   readonly notes: readonly string[];
-  /** Who keeps what the rollout did, since a person said to go on without them. Absent: nobody. */
+  /** The tenants that keep the changes of the rollout: a person skips them, or the targets file no longer names them. Absent: none. */
   readonly skipped?: readonly SkippedTenant[];
 }
 
-/** Where the files are that say what tenants held before. */
+/** The directory of the generated settings files, which declare the previous state of each tenant. */
 const FOLDER = ".email-security/rollback";
 
 /**
- * What rolls a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
- * at once, and how many may fail; but nothing soaks, is checked, or waits for a person or an hour: what they held was good enough before, and
- * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
+ * Prepares the rollback of a rollout: restores the previous state of each tenant that the rollout changed or tried to change. Keeps the
+ * order of the tenants, the concurrency, and the failure tolerance. By default, drops soak times, health checks, gates and closed hours:
+ * the previous state was good enough before, and the present one has to go soon. With files of another time, the rollback is a change like
+ * any other, and keeps them.
  *
- * Only tenants that the targets file names now are written to, at the same address and stack, with the key that it names now. The others
- * are left out and named.
+ * Writes only to tenants that the targets file still names, with the same address and stack, and with their present key. Leaves out the
+ * others, and names them.
  *
- * A tenant that a rollout of another journal changed since gets a guard, which refuses the whole rollback.
+ * Adds a guard for each tenant that a rollout of another journal has changed since. The guard blocks the whole rollback.
  *
- * A tenant that is skipped keeps what the rollout did: nobody touches it until it is unskipped.
+ * A skipped tenant keeps the changes of the rollout until it is unskipped.
  *
  * A tenant whose key opens another one of the service than the rollout changed is left out too. That is known once it is planned: it is
  * added to `replaced`, with which the rollback is to be planned again.
@@ -164,16 +165,15 @@ export async function rollbackOf(
   };
 }
 
-/** The markers of a tenant's stack. */
 interface TenantMarkers {
   readonly name: string;
-  /** What the stack's state names now. */
+  /** The marker that the stack's state holds now. */
   readonly marker: StackMarker | undefined;
-  /** What it named when the rollout was planned. */
+  /** The marker that it held when the rollout was planned. */
   readonly before: StackMarker | undefined;
 }
 
-/** Finds out whether a rollout of another journal changed a tenant since; undefined where none has. */
+/** Builds a guard if a rollout of another journal has changed a tenant since. Undefined otherwise. */
 async function changedElsewhere(
   journal: Journal,
   id: string,
@@ -182,7 +182,7 @@ async function changedElsewhere(
   if (marker === undefined || marker.rollout === id) return undefined;
   // The rollout failed before it changed the stack.
   if (marker.rollout === before?.rollout && marker.at === before.at) return undefined;
-  // The journal's own rollouts were compared already.
+  // The caller has already compared the rollouts of this journal.
   if ((await journal.lastEvent(marker.rollout)) !== undefined) return undefined;
   return {
     code: "changed-since",
@@ -191,9 +191,9 @@ async function changedElsewhere(
 }
 
 /**
- * Leaves out the tenants that the targets file doesn't name any more as they were changed.
+ * Leaves out the tenants that the targets file no longer names with the address and stack that the rollout changed.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when one of them is selected by name, or nothing is left.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if one of them is selected by name, or nothing is left.
  */
 function withoutLeftOut(
   id: string,
@@ -236,10 +236,11 @@ async function planOf(journal: Journal, id: string, name: string): Promise<Plan>
 }
 
 /**
- * The tenants on which what the rollout did still stands: it was not rolled back already.
+ * Finds the tenants in which the changes of the rollout have not been rolled back yet.
  *
  * @param kept tenants that the rollback leaves out.
- * @throws {RolloutError} when nothing is left, or another rollout changed one since, and was not rolled back itself.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all of them are rolled back already; (`ERR_ROLLOUT_NOT_KNOWN`) if a later rollout has
+ * changed one of them and was not rolled back itself.
  */
 async function stillStanding(
   journal: Journal,

@@ -2,15 +2,15 @@ import { stringify } from "yaml";
 import { readEntry, readVip } from "../../settings/keyed-list";
 import type { DeclaredLists } from "./what-undoes";
 
-/** How many of each list are removed, which its guard is told: they are what a rollout brought, and no more. */
+/** The expected number of removals from each list. The removal guard allows these, because the rollout added them, and no others. */
 export interface MeantRemovals {
   readonly entries: number;
   readonly vips: number;
 }
 
 /**
- * The settings file that declares two lists just so, with nothing of a team's own rules. What is not declared and not in the stack
- * stays as it is; a VIP that goes is excluded.
+ * Generates the settings file that declares exactly these two lists, without any policy of the team. The mode `additive` leaves everything
+ * else at the tenant alone. Removed VIPs become exclusions.
  */
 export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRemovals): string {
   const listed = Object.entries(entries).flatMap(([key, text]) => readEntry(key, text) ?? []);
@@ -37,7 +37,7 @@ export function settingsText({ entries, vips }: DeclaredLists, removals: MeantRe
         return vip;
       }),
     },
-    // One form for every text, which no reader takes for something else.
+    // Quotes every text in the same way, so that no YAML reader takes it for another type.
     { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0, keepUndefined: false },
   );
 }

@@ -8,31 +8,37 @@ import { isUnmanaged, type KeyedList, readEntry, textOfEntry, textOfVip } from "
 import { NO_OWN_DOMAINS, type OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 
-/** The two lists of a tenant, as they are declared. */
+/** The two lists of a tenant, in their declared form. */
 export interface DeclaredLists {
   readonly entries: KeyedList;
   readonly vips: KeyedList;
 }
 
-/** What undoes what a rollout did to a tenant. */
+/** The declarations that undo a rollout's changes in one tenant. */
 export interface Undoing {
-  /** What is to be declared: what the stack holds, without what the rollout made, and with what it took away or changed. */
+  /**
+   * The target of the rollback: the contents of the stack, without the additions of the rollout, and with everything that it removed or
+   * changed.
+   */
   readonly declared: DeclaredLists;
-  /** All that is there of the stack and of the rollout, as it stands: declared first, it writes nothing, and then can go. */
+  /**
+   * The present entries and VIPs of the stack and the rollout. Declaring these first writes nothing, but lets the stack remove them
+   * afterwards.
+   */
   readonly standing: DeclaredLists;
-  /** Whether the stack does not know all that the rollout made there, as after a kill. */
+  /** Whether the stack's state lacks some changes of the rollout, for example because the run was killed. */
   readonly isPartlyUnknown: boolean;
-  /** What the rollout did and somebody has changed since: it stays as it is. */
+  /** Changes of the rollout that somebody has changed again since. They stay as they are. */
   readonly left: readonly Change[];
 }
 
 /**
- * The opposite of each change of a plan that still stands as the plan made it, and nothing else: what somebody changed since
- * stays as it is, and so does what the plan never touched. Pure.
+ * Inverts those changes of a plan that are still in place. Everything else stays as it is: changes that somebody made since, and everything
+ * that the plan never touched. Pure.
  *
- * @param plan what the tenant was changed by.
- * @param known what the tenant's stack holds.
- * @param acceptRisk why what is risky is declared all the same.
+ * @param plan the plan that changed the tenant.
+ * @param known the contents of the tenant's stack.
+ * @param acceptRisk the reason to record for restored entries that are risky.
  */
 export function whatUndoes(
   { changes }: Pick<Plan, "changes">,
@@ -61,7 +67,7 @@ export function whatUndoes(
   };
 }
 
-/** Tells a key as it is declared; what the stack says of it too, where it knows it. */
+/** Encodes a key in its declared form. `declaredAs` is the stack's declaration, if the stack knows the key. */
 type TextOf = (key: string, standing: Standing, declaredAs: string | undefined) => string;
 
 function undo(
@@ -105,7 +111,7 @@ function managed(content: KeyedList): ReadonlyMap<string, string> {
   return new Map(Object.entries(content).filter(([, text]) => !isUnmanaged(text)));
 }
 
-/** What the tenant holds of the stack's keys and of those that the plan changed. */
+/** Finds the tenant's present rows for the keys of the stack and of the plan's changes. */
 function entriesThere(
   changes: readonly Change[],
   known: KeyedList,

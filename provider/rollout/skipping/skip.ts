@@ -18,7 +18,7 @@ import { readTargets } from "../targets/read-targets";
 import { globOf, SelectionError, selectTargets } from "../targets/select-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-/** Which tenants are meant, and where. */
+/** The tenants to skip or unskip, and the context of the request. */
 export interface SkipRequest {
   /** The targets file. */
   readonly file: string;
@@ -30,12 +30,12 @@ export interface SkipRequest {
 const LONGEST_REASON = 1_000;
 
 /**
- * Has all rollouts of this journal go on without tenants, until {@link takeUp}. One that is skipped already stays so, with the reason
- * that was given first. Changes no tenant.
+ * Makes all rollouts of this journal skip tenants, until {@link takeUp}. A tenant that is skipped already keeps its first reason. Changes
+ * no tenant.
  *
- * @throws {ConfigurationError} when no reason is given, or one that nobody would read.
- * @throws {SelectionError} when the targets file has no such tenant.
- * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when the journal knows this project's rollouts only with other state backends.
+ * @throws {ConfigurationError} if the reason is missing or too long.
+ * @throws {SelectionError} if the targets file doesn't name one of the tenants.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) if all rollouts of this project in the journal have another state backend.
  */
 export async function skip(
   journal: Journal,
@@ -60,19 +60,19 @@ export async function skip(
   });
 }
 
-/** What is taken up again. */
+/** The result of {@link takeUp}. */
 export interface TakenUp {
   readonly skips: readonly Skip[];
-  /** The rollouts that left them out and are not through. */
+  /** The unfinished rollouts that left the tenants out. */
   readonly rollouts: readonly SkippedIn[];
-  /** The names of those that the targets file still has; of all where it can't be read. */
+  /** The names of the tenants that the targets file still has. All of them if the file can't be read. */
   readonly declared: readonly string[];
 }
 
 /**
- * Has rollouts take tenants up again, also those that the targets file has no more. Changes no tenant.
+ * Ends the skips of tenants, including tenants that the targets file no longer names. Changes no tenant.
  *
- * @throws {SelectionError} when one is not skipped, or it can't be told which is meant.
+ * @throws {SelectionError} if a tenant is not skipped, or its name is ambiguous.
  */
 export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
   const { environment, names, nowMs } = request;
@@ -86,7 +86,7 @@ export async function takeUp(journal: Journal, request: SkipRequest): Promise<Ta
   return { skips, rollouts, declared: skips.filter(isDeclared).map(({ name }) => name) };
 }
 
-/** All skips that hold now. A tenant that was renamed since has the name that the targets file gives it. */
+/** Lists all current skips. A renamed tenant appears with its name in the targets file. */
 export async function currentSkips(
   { database }: Journal,
   request: Pick<SkipRequest, "file" | "environment">,
@@ -99,7 +99,7 @@ export async function currentSkips(
   );
 }
 
-/** The skips that hold now of a rollout's tenants, and of those that it was planned without and the targets file still names. */
+/** Lists the current skips of a rollout's tenants, and of tenants that it was planned without and that the targets file still names. */
 export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Promise<readonly Skip[]> {
   const skips = await standingSkips(journal.database, spec);
   if (skips.size === 0) return [];
@@ -111,7 +111,7 @@ export async function skipsOf(journal: Journal, { id, spec }: RolloutRecord): Pr
   );
 }
 
-/** Those that a name with `*` is of: of this project and state backend alone, since who writes it thinks of no other. */
+/** Expands a name with `*`, only within this project and state backend, because the user means no other. */
 function namesOf(
   all: readonly Skip[],
   name: string,
@@ -140,7 +140,7 @@ function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>
   return found;
 }
 
-/** As far as it can be told: who is left out is not kept so by a targets file that is broken or gone. */
+/** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent unskipping. */
 function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
   readonly names?: ReadonlyMap<string, string>;
 } {
@@ -154,7 +154,7 @@ function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment"
   }
 }
 
-/** A skip that no rollout looks at would be believed to hold. */
+/** Rejects a skip that no rollout would honour, because the user would rely on it. */
 async function refuseElsewhere(
   journal: Journal,
   { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,

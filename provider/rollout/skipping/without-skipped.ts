@@ -8,19 +8,19 @@ import { RolloutError } from "../model/errors";
 import type { Target } from "../model/target";
 import type { Selection } from "../targets/select-targets";
 
-/** The targets of a rollout, and those that it leaves out since a person said so. */
+/** The targets of a rollout, and the tenants that a person chose to skip. */
 export interface WithoutSkipped {
   readonly targets: readonly Target[];
-  /** Not empty. Absent: nobody. */
+  /** Never empty. Absent: none. */
   readonly skipped?: readonly SkippedTenant[];
 }
 
 /**
- * Leaves out what is skipped.
+ * Leaves out skipped tenants.
  *
- * @param only as the selection has it: who names a tenant wants it, and is told that it is skipped.
+ * @param only the names in the selection. Naming a skipped tenant is an error, because the user wants that tenant.
  * @param source the targets file.
- * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) when one is named, or nothing is left.
+ * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) if a skipped tenant is selected by name, or all selected tenants are skipped.
  */
 export async function withoutSkipped(
   database: Queryable,
@@ -42,7 +42,7 @@ export async function withoutSkipped(
   return { targets: rest, skipped: left.map(skippedTenant) };
 }
 
-/** So many are told. */
+/** The maximum number of skipped tenants to show. */
 const SHOWN = 5;
 
 function refusal(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
@@ -55,7 +55,7 @@ function refusal(skips: readonly Skip[], commands: RolloutCommands, source: stri
   );
 }
 
-/** `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
+/** For example: `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
 export function skipText({ name, sinceMs, by, reason }: SkippedTenant): string {
   const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
   const who = by === undefined ? "" : ` by ${excerpt(by)}`;

@@ -11,13 +11,13 @@ import type { HealthCheck } from "../model/wave";
 import { named } from "./placeholders";
 
 /*
- * What a targets file says is data: whoever opens a pull request can write it, and a journal may have been written by others
- * too. Nothing in it makes a program run, or a secret leave, unless whoever starts the run allows it by the environment.
+ * The contents of a targets file are untrusted: anyone who opens a pull request can write them, and others may have written the journal.
+ * They can't run a program or disclose a secret unless the person who starts the run allows it in the environment.
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The variables by which whoever starts a run allows what a targets file asks for. */
+/** The environment variables in which the person who starts a run allows requests of a targets file. */
 export const ALLOWING = {
   service: SERVICES,
   environment: "EMAIL_SECURITY_KEY_VARIABLES",
@@ -25,30 +25,29 @@ export const ALLOWING = {
   command: "EMAIL_SECURITY_COMMANDS",
 } as const;
 
-/** What of the environment commands are given beside what every program needs. */
+/** Names the environment variables that commands get, in addition to those that every program needs. */
 const COMMAND_VARIABLES = "EMAIL_SECURITY_COMMAND_VARIABLES";
 
-/** Variables that hold keys of this service by their very name; any other has to be named by the run. */
+/** Variables that hold keys of this service, according to their names. The run has to name any others. */
 const KEYS_BY_NAME = ["EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_API_KEY_*"];
 
-/** Something that a run does not allow. */
 export interface Refused {
-  /** By which variable it could be allowed. */
+  /** The kind of variable that could allow it. */
   readonly by: keyof typeof ALLOWING;
-  /** What is refused, as the variable would have to name it. */
+  /** The refused value, in the form that the variable needs. */
   readonly what: string;
-  /** The words for it: `the environment variable ACME_KEY`. */
+  /** A description for people: `the environment variable ACME_KEY`. */
   readonly told: string;
 }
 
-/** What a run allows, as its environment says. */
+/** The permissions of a run, from its environment. */
 export class Allowed {
   readonly #services: readonly string[] | undefined;
   readonly #variables: readonly string[];
   readonly #folders: readonly string[];
   readonly #commands: readonly (readonly string[])[];
 
-  /** @throws {ConfigurationError} that names the variable which can't be read. */
+  /** @throws {ConfigurationError} that names the invalid variable. */
   constructor(environment: Environment) {
     this.#services = allowedServices(environment);
     this.#variables = [...KEYS_BY_NAME, ...patternsIn(ALLOWING.environment, environment)];
@@ -56,7 +55,7 @@ export class Allowed {
     this.#commands = commandsIn(environment);
   }
 
-  /** What of a tenant's address and the source of its key is not allowed. */
+  /** Lists the parts of a tenant's address and key source that the run doesn't allow. */
   refusedOf({ name, baseUrl, key }: Pick<Target, "name" | "baseUrl" | "key">): readonly Refused[] {
     const refused: Refused[] = [];
     if (!this.#isService(baseUrl)) {
@@ -70,7 +69,7 @@ export class Allowed {
       const path = resolve(key.path);
       const leadsTo = realPath(path);
       if (!this.#folders.some((folder) => !isOutside(folder, leadsTo))) {
-        // A mounted secret is a link into its own folder, which has another name each day.
+        // A mounted secret is a link to a directory inside its own, with another name each day.
         const what = isOutside(realPath(dirname(path)), leadsTo) ? leadsTo : path;
         refused.push({ by: "file", what, told: `the file ${quote(key.path, 300)}` });
       }
@@ -79,9 +78,9 @@ export class Allowed {
   }
 
   /**
-   * Why a command may not be run; empty when it may.
+   * Explains why a command may not run. Empty if it may.
    *
-   * @param name the tenant whose key it prints; absent: it is of no tenant.
+   * @param name the tenant whose key the command prints; absent: the command belongs to no tenant.
    */
   refusedCommand(command: readonly string[], name?: string): readonly Refused[] {
     const isAllowed = this.#commands.some(
@@ -93,23 +92,23 @@ export class Allowed {
     return isAllowed ? [] : [{ by: "command", what, told: `the command ${quote(what, 300)}` }];
   }
 
-  /** The same of a wave's health check. */
+  /** Explains why the command of a wave's health check may not run. Empty if it may. */
   refusedHealth({ command }: HealthCheck): readonly Refused[] {
     return command === undefined ? [] : this.refusedCommand(command);
   }
 
   #isService(baseUrl: string): boolean {
-    // What is sent to this machine leaves nobody's hands.
+    // Requests to this machine disclose nothing to anybody else.
     if (this.#services === undefined) return isLoopback(URL.parse(baseUrl)?.hostname ?? "");
     return isServiceOf(this.#services, baseUrl);
   }
 }
 
 /**
- * The environment of a command of a targets file: what every program needs and what the run names for commands, and nobody's
- * key.
+ * Builds the environment of a targets file's command: the variables that every program needs, and those that the run names for commands,
+ * but no keys.
  *
- * @throws {ConfigurationError} when what the run names can't be read.
+ * @throws {ConfigurationError} if the names are invalid.
  */
 export function commandEnvironment(environment: Environment): NodeJS.ProcessEnv {
   const given = patternsIn(COMMAND_VARIABLES, environment);
@@ -127,7 +126,7 @@ function isNamed(variable: string, patterns: readonly string[]): boolean {
   );
 }
 
-/** Names of variables, and beginnings of such with a * at the end. */
+/** Parses names of variables, or prefixes with a trailing `*`. */
 function patternsIn(variable: string, environment: Environment): readonly string[] {
   const patterns = environment[variable]?.split(/[\s,]+/).filter((one) => one !== "") ?? [];
   const wrong = patterns.find((one) => !/^[A-Za-z_]\w*\*?$/.test(one));
@@ -137,13 +136,13 @@ function patternsIn(variable: string, environment: Environment): readonly string
   );
 }
 
-/** Folders, and single files. */
+/** Parses paths of directories and single files. */
 function foldersIn(environment: Environment): readonly string[] {
   const folders = environment[ALLOWING.file]?.split(delimiter).filter((one) => one !== "") ?? [];
   return folders.map((one) => realPath(resolve(one)));
 }
 
-/** A line a command, written as in the targets file. */
+/** Parses one command per line, in the syntax of the targets file. */
 function commandsIn(environment: Environment): readonly (readonly string[])[] {
   const lines = environment[ALLOWING.command]?.split("\n").filter((line) => line.trim() !== "") ?? [];
   return lines.map((line) => {

@@ -6,11 +6,11 @@ import type { Target, WaveRule } from "../model/target";
 import type { Wave } from "../model/wave";
 import { takenOf, toleratedOf } from "./tolerance";
 
-/** Some tenants are in no wave, so that the rollout would leave them out. Nothing was begun. */
+/** Some tenants belong to no wave, so the rollout would leave them out. Nothing has begun. */
 export class UnassignedTargetsError extends EmailSecurityError {
   readonly targets: readonly Target[];
 
-  /** @param targets those in no wave; at least one. */
+  /** @param targets the tenants without a wave; at least one. */
   constructor(targets: readonly Target[]) {
     const one = targets.length === 1;
     const lines = targets.slice(0, SHOWN).map((target) => `  ${lineText(target.place)}: ${told(target)}`);
@@ -24,10 +24,10 @@ export class UnassignedTargetsError extends EmailSecurityError {
 const SHOWN = 20;
 
 /**
- * Puts tenants into waves: each into the first whose rule takes it, in the order given. Percentages are of all tenants
- * that match a rule, those in earlier waves among them. A wave without tenants is left out, and told as a warning.
+ * Assigns each tenant to the first wave with a matching rule. Percentages refer to all tenants that match a rule, including those in
+ * earlier waves. Leaves out waves without tenants, and reports a warning for each.
  *
- * @throws {UnassignedTargetsError} (`ERR_ROLLOUT_WAVES`) when no wave takes a tenant.
+ * @throws {UnassignedTargetsError} (`ERR_ROLLOUT_WAVES`) if a tenant matches no wave.
  */
 export function assignWaves(
   rules: readonly WaveRule[],
@@ -48,14 +48,14 @@ export function assignWaves(
     const isTaken = new Set(taken);
     left = left.filter((target) => !isTaken.has(target));
     const wave = waveOf(rule, taken);
-    // After the last there is nobody whom a gate could keep.
+    // A gate after the last wave would hold nobody back.
     waves.push(rule === rules.at(-1) ? { ...wave, gate: false } : wave);
   }
   if (left.length > 0) throw new UnassignedTargetsError(left);
   return { waves, findings };
 }
 
-/** Whether a tenant of these labels is one that a rule is for. */
+/** Whether a rule matches a tenant with these labels. */
 export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"]): boolean {
   return Object.entries(match).every(([label, values]) => {
     const value = Object.hasOwn(labels, label) ? labels[label] : undefined;
@@ -77,7 +77,7 @@ function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
   });
 }
 
-/** What a wave that is left out would have kept to or looked at: `its soak and its gate`; undefined for nothing. */
+/** Describes the conditions that are lost with a wave that is left out: `its soak and its gate`. Undefined if there are none. */
 export function lostWith({
   soakMs,
   gate,
@@ -101,7 +101,7 @@ function emptyWave({ name, place, ...rule }: WaveRule, matching: number): Findin
   return { code: "wave-empty", level: "warning", message, place };
 }
 
-/** `"acme" (region: eu, ring: beta)`. */
+/** For example: `"acme" (region: eu, ring: beta)`. */
 function told({ name, labels }: Target): string {
   const all = Object.entries(labels).map(([label, value]) => excerpt(`${label}: ${value}`, 60));
   const some = all.length > 5 ? [...all.slice(0, 5), "…"] : all;

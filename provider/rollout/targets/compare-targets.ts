@@ -4,22 +4,22 @@ import { quote } from "../../settings/text";
 import type { Target, Targets } from "../model/target";
 import { nameOf } from "./read-key";
 
-/** What today's targets file says of the tenants that a rollout recorded when it was planned. */
+/** The result of comparing the recorded tenants of a rollout with the present targets file. */
 export interface TargetComparison {
-  /** All recorded tenants, in their order. Those that are still declared have today's key source, labels and place. */
+  /** All recorded tenants, in their order. Those that are still declared have the present key source, labels and place. */
   readonly targets: readonly Target[];
-  /** Those of them that differ from what was recorded. */
+  /** The tenants that differ from the record. */
   readonly updated: readonly Target[];
-  /** By stack: why a tenant must not be written to, a sentence without a full stop. */
+  /** The reasons why tenants must not be written to, by stack. Sentences without a full stop. */
   readonly leftOut: ReadonlyMap<string, string>;
-  /** What changed about tenants that are still written to, a sentence each. */
+  /** The changes that affect tenants that may be written to, one sentence each. */
   readonly notes: readonly string[];
 }
 
 /**
- * Compares the tenants that a rollout recorded with those that the targets file declares now, so that nothing is written to a tenant
- * that the file doesn't name any more, or names with another address, stack or settings file. A key that moved to another variable,
- * file or command is read from there.
+ * Compares the recorded tenants of a rollout with the present targets file. Nothing may be written to a tenant that the file no longer
+ * names, or names with another address, stack or settings file. If a key has moved to another variable, file or command, it is read from
+ * there.
  *
  * @param ignoreSettings whether another settings file is fine: a rollback doesn't use it. Default: false.
  * @param followsStacks whether a tenant is found by its stack, under whatever name it has now. Default: false.
@@ -61,7 +61,7 @@ export function compareTargets(
   return { targets, updated, leftOut, notes };
 }
 
-/** Why a tenant is left out that the file doesn't name any more; a probable rename is named. */
+/** Explains why a tenant that the file no longer names is left out. Mentions a probable rename. */
 function missingReason(target: Target, { file, targets }: Targets): string {
   const gone = `${file} doesn't name it any more`;
   const renamed = targets.find((one) => isProbablySame(target, one));
@@ -87,7 +87,7 @@ function sharedParts(target: Target, other: Target): string {
   return parts.join(" and ");
 }
 
-/** Why a tenant is left out that the file declares otherwise than when the rollout was planned. */
+/** Explains why a tenant whose declaration has changed since the plan is left out. */
 function changedReason(target: Target, now: Target, ignoreSettings: boolean): string | undefined {
   const where = lineText(now.place);
   const planned = (what: string, then: string, today: string): string =>

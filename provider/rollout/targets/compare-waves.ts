@@ -5,11 +5,11 @@ import type { Wave } from "../model/wave";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 
 /**
- * Compares the waves that a rollout was planned with against those that the targets file makes of the same tenants now.
+ * Compares the waves of a rollout with the waves that the present targets file would give the same tenants.
  *
  * @param recorded the waves of the rollout, which it keeps.
- * @param targets its tenants as the file declares them now.
- * @returns how they differ, a sentence without a full stop; undefined where they don't.
+ * @param targets its tenants, as the file declares them now.
+ * @returns the differences as a sentence without a full stop. Undefined if there are none.
  */
 export function compareWaves(
   recorded: readonly Wave[],
@@ -55,7 +55,7 @@ function waveOfTenants(waves: readonly Wave[]): Map<string, string> {
   return new Map(waves.flatMap(({ name, tenants }) => tenants.map((tenant) => [tenant, name] as const)));
 }
 
-/** What has to be true before the next wave begins. */
+/** The conditions for the next wave to begin. */
 function conditionsOf({ gate, soakMs, health, closed }: Wave) {
   return { gate, soakMs, health, closed };
 }

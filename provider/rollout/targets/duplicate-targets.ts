@@ -5,14 +5,14 @@ import type { KeySource } from "../model/target";
 import type { TargetsFindings } from "./targets-findings";
 import type { PlacedTarget } from "./tenant-targets";
 
-/** Reports what two tenants can't have alike. */
+/** Reports values that two tenants must not share. */
 export function reportDuplicates(targets: readonly PlacedTarget[], findings: TargetsFindings): void {
   const names = new Map<string, PlacedTarget>();
   const stacks = new Map<string, PlacedTarget>();
   const keys = new Map<string, PlacedTarget>();
   for (const placed of targets) {
     const { target, stackPlace, keyPlace } = placed;
-    // On many disks, files that differ only in case are one: settings, and the state of stacks.
+    // On many disks, names that differ only in case denote the same file. This affects settings files and the state of stacks.
     const before = names.get(target.name.toLowerCase());
     if (before !== undefined) {
       const { name, place } = before.target;

@@ -7,7 +7,7 @@ import type { YamlSource } from "../../files/yaml-source";
 import { yamlText } from "../../files/yaml-text";
 import { TARGETS_VERSION } from "./targets-schema";
 
-/** What is written of a tenant beside its name: what `defaults` do not say already. */
+/** The fields of a new tenant that differ from the file's defaults. */
 export interface WrittenTenant {
   readonly baseUrl?: string;
   /** The name of the environment variable that holds its key. */
@@ -19,11 +19,11 @@ export interface WrittenTenant {
 }
 
 /**
- * Puts a tenant behind the others of a targets file and leaves all else as it is, byte for byte: a wave that takes the first so many
- * takes those that it took. It is written as the last one is. The result is read again: it says exactly what it said, and the tenant.
+ * Adds a tenant after all others in a targets file, and keeps everything else byte for byte. A wave that takes the first tenants therefore
+ * keeps its tenants. Uses the style of the last tenant. Parses the result, to verify that only the new tenant differs.
  *
- * @param text the file as it is; empty where there is none yet.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the tenant is there, or the file is written in a way that can't be changed piece by piece.
+ * @param text the present contents; empty if there is no file yet.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant exists, or the style of the file doesn't permit such an edit.
  */
 export function addTenant(text: string, name: string, tenant: WrittenTenant): string {
   return edited(
@@ -38,7 +38,7 @@ export function addTenant(text: string, name: string, tenant: WrittenTenant): st
       }
       const { value } = tenants;
       if (!isMap(value) || value.items.length === 0) {
-        // `tenants:` with nothing behind it, or with empty braces.
+        // `tenants:` has no value, or empty braces.
         const colon = file.text.indexOf(":", endOf(tenants.key as Node)) + 1;
         const until = isMap(value) ? endOf(value as unknown as Node) : colon;
         const line = lineEndAfter(file.text, until);
@@ -55,10 +55,10 @@ export function addTenant(text: string, name: string, tenant: WrittenTenant): st
 }
 
 /**
- * Takes a tenant out of the file that declares it, with the comment lines directly above it and those in it, and leaves all else as it
- * is, byte for byte. The result is read again: it says exactly what it said, but the tenant.
+ * Removes a tenant from its targets file, with the comment lines directly above it and inside it, and keeps everything else byte for byte.
+ * Parses the result, to verify that only this tenant differs.
  *
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when it is not there, or the file is written in a way that can't be changed piece by piece.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, or the style of the file doesn't permit such an edit.
  */
 export function removeTenant(text: string, name: string): string {
   return edited(
@@ -74,7 +74,7 @@ export function removeTenant(text: string, name: string): string {
       }
       const { from, until } = linesOf(whole, map, at);
       if (pairs.length > 1) return whole.slice(0, from) + whole.slice(until);
-      // An empty mapping is nothing to YAML, and nothing is no mapping.
+      // YAML reads a key without a value as null, which isn't a mapping.
       const colon = whole.indexOf(":", endOf(tenants.key as Node)) + 1;
       return `${whole.slice(0, colon)} {}${whole.slice(colon, from)}${whole.slice(until)}`;
     },
@@ -85,7 +85,7 @@ export function removeTenant(text: string, name: string): string {
   );
 }
 
-/** What a tenant says itself once it is renamed, in the place of what its former name said. */
+/** The fields that a renamed tenant needs, because its former name determined their values. */
 export interface KeptSettings {
   readonly stack?: string;
   readonly baseUrl?: string;
@@ -93,19 +93,19 @@ export interface KeptSettings {
   readonly settings?: string;
 }
 
-/** Where a key comes from, as it is written. */
+/** A key source as the file declares it. */
 export type KeptKey =
   | { readonly environment: string }
   | { readonly file: string }
   | { readonly command: readonly string[] };
 
 /**
- * Renames a tenant where it stands and leaves all else as it is, byte for byte. The result is read again: it says exactly what it said,
- * under the other name, and what is kept.
+ * Renames a tenant in place, and keeps everything else byte for byte. Parses the result, to verify that only the name and the kept settings
+ * differ.
  *
- * @param name the same as `from` where only something is to be kept.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when it is not there, the name is taken, or the file is written in a way that can't be
- * changed piece by piece.
+ * @param name the same as `from` if only settings are to be added.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the tenant doesn't exist, the name is taken, or the style of the file doesn't permit such an
+ * edit.
  */
 export function renameTenant(text: string, from: string, name: string, kept: KeptSettings): string {
   const isKept = Object.keys(kept).length > 0;
@@ -161,7 +161,7 @@ function inFlow(text: string): string {
   return yamlText(text, { inFlow: true });
 }
 
-/** A targets file whose every line has an end. */
+/** A targets file in which every line, including the last, has a line ending. */
 interface EditedFile {
   readonly text: string;
   readonly lineEnd: string;
@@ -169,7 +169,7 @@ interface EditedFile {
   readonly pairs: readonly Pair[];
 }
 
-/** Edits a text, and compares what it says then with what it should. */
+/** Edits a text, and verifies that the parsed result is as expected. */
 function edited(
   text: string,
   edit: (file: EditedFile) => string,
@@ -200,7 +200,7 @@ function edited(
 
 const NOT_IN_PIECES = "it is written in a way that can't be changed piece by piece; change it by hand";
 
-/** What is wrong with it is told by who reads it as a targets file: a key may stand near. */
+/** Doesn't repeat the YAML errors, because a key may be next to them. The reader of targets files reports them. */
 function readWhole(text: string): YamlSource {
   const source = readUnnamed(text);
   if (source.findings.some(({ level }) => level === "error")) throw refused(NOT_IN_PIECES);
@@ -211,7 +211,7 @@ function refused(reason: string): EditError {
   return new EditError(reason, "The targets file");
 }
 
-/** Whether both say the same, their tenants in the same order: waves take the first ones. */
+/** Whether both values are equal, with their tenants in the same order. The order matters because waves may take the first tenants. */
 function isSame(one: unknown, other: unknown): boolean {
   const names = (value: unknown): string[] => Object.keys(mappingOf(mappingOf(value)["tenants"]));
   return isDeepStrictEqual(one, other) && isDeepStrictEqual(names(one), names(other));
@@ -230,7 +230,7 @@ function spanOf({ key, value }: Pair): readonly [start: number, end: number] {
   return [start, value === null ? endOf(key as Node) : endOf(value as Node)];
 }
 
-/** The lines of a tenant, with the comments above and in it. */
+/** The lines of a tenant, with the comments above and inside it. */
 function linesOf(
   text: string,
   map: YAMLMap,
@@ -247,7 +247,7 @@ function linesOf(
   return { from, until, column };
 }
 
-/** Below the last tenant, written as that is. */
+/** Adds a tenant below the last one, in the same style. */
 function below(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, lineEnd: string): string {
   const last = map.items.length - 1;
   const { from, until, column } = linesOf(text, map, last);
@@ -263,7 +263,7 @@ function below(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, 
 
 const LONGEST_LINE = 120;
 
-/** Between the braces of all tenants, behind the last. */
+/** Adds a tenant inside the braces of all tenants, after the last one. */
 function inBraces(text: string, map: YAMLMap, name: string, tenant: WrittenTenant): string {
   const [, end] = spanOf(map.items.at(-1) as Pair);
   return `${text.slice(0, end)}, ${yamlText(name, { inFlow: true })}: ${flow(tenant)}${text.slice(end)}`;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Finding } from "../../files/finding";
 import { command, hidden } from "./value-schemas";
 
-// Nothing that stands here is ever shown, for it may be a key in the wrong place.
+// No message here repeats a value, because it may be a misplaced key.
 
 const SOURCES =
   "write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }";
@@ -12,7 +12,7 @@ export const key = z
     {
       environment: hidden("the name of an environment variable")
         .regex(
-          // With the placeholders, of which what comes is checked once more.
+          // May contain placeholders. The expanded name is checked again.
           /^(?:[A-Za-z_]|\{(?:name|NAME)\})(?:[A-Za-z0-9_]|\{(?:name|NAME)\})*$/,
           "is no name of an environment variable (what stands there is not shown, as it may be the key itself); write a name such as ACME_API_KEY or {NAME}_API_KEY",
         )
@@ -43,10 +43,10 @@ export const key = z
   .meta({ minProperties: 1, maxProperties: 1 })
   .describe("Where the tenant's API key comes from; never the key itself.");
 
-/** What is told of a key that somebody wrote into the file. */
+/** The message for a key that somebody wrote into the file. */
 const KEY_IN_THE_CLEAR = `must say where the key comes from, and never hold the key itself; ${SOURCES}. If a key stood here, it was seen: have the service issue another`;
 
-/** What is told of keys: nothing that stands there is repeated. */
+/** Builds the finding for an invalid key source. Never repeats the value. */
 export function keyFinding(
   issue: z.core.$ZodIssue,
   unknownKey: string | undefined,
@@ -71,7 +71,7 @@ export function keyFinding(
     : { code: "invalid-value", message: `key ${issue.message}` };
 }
 
-/** Whether what is written as a key of a mapping is a word for an API key, or such a word with what may be the key itself. */
+/** Whether a mapping key looks like a name for an API key, possibly joined with the key itself. */
 function isForKey(written: string): boolean {
   if (/^(?:x[-_]?)?(?:api[-_]?key|secret|token|password)/i.test(written)) return true;
   return /key|secret|token|password/i.test(written) && !/^[A-Za-z_-]+$/.test(written);

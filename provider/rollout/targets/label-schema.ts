@@ -9,7 +9,7 @@ const labelKey = text("a label").regex(
   "is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes",
 );
 
-/** What `--label ring=canary,beta` can name. */
+/** The values that `--label ring=canary,beta` can name. */
 const LABEL_VALUE = /^[^\s,](?:[^,]{0,198}[^\s,])?$/u;
 
 const labelValue = text("a text")

@@ -3,15 +3,15 @@ import type { ReadOptions } from "../../files/read-settings";
 import { isFinding, readerFrom, readSource } from "../../files/read-source";
 
 /**
- * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them
- * the settings files of all their tenants are linted. A journal that the environment names, and that can't be opened here, is told too.
+ * Runs {@link lintFiles}, and lints the targets files among the named files, together with the settings files of all their tenants. Also
+ * reports a journal that the environment names but that can't be opened here.
  *
- * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is nothing to lint.
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is nothing to lint.
  */
 export async function lintAll(named: readonly string[], options: ReadOptions = {}): Promise<FilesLintResult> {
   const targets = named.filter(isTargetsFile);
   if (targets.length === 0) return lintFiles(named, options);
-  // Most files are settings, and whoever lints these does not wait for what reads targets.
+  // Most files are settings files. Linting them should not have to load the code for targets files.
   const { lintTargets, missingFindings } = await import("./lint-targets.js");
   const linted = targets.map(lintTargets);
   const settings = linted.flatMap((one) => one.settings);
@@ -30,10 +30,10 @@ export async function lintAll(named: readonly string[], options: ReadOptions = {
   };
 }
 
-/** Whether a file says who the tenants of a rollout are, and not what one of them is to hold. */
+/** Whether a file declares the tenants of a rollout, rather than the settings of one tenant. */
 function isTargetsFile(file: string): boolean {
   if (!/\.ya?ml$/i.test(file)) return false;
-  // Long settings take long to parse twice.
+  // Avoids parsing long settings files twice.
   if (!/\b(?:tenants|waves)\b/.test(textOf(file))) return false;
   const source = readSource(file, { readFile: readerFrom(file) }, undefined);
   if (isFinding(source)) return false;

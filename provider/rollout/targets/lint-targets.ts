@@ -7,16 +7,15 @@ import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
 import { TargetsFileError } from "./targets-file-error";
 
-/** What is found in a targets file. */
 interface Linted {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
-  /** The settings files of its tenants, as far as they are known and there. */
+  /** The existing settings files of its tenants. */
   readonly settings: readonly string[];
   readonly isPartial: boolean;
 }
 
-/** Reads a targets file, and puts its tenants into waves. */
+/** Reads a targets file, and assigns its tenants to waves. */
 export function lintTargets(file: string): Linted {
   try {
     const { findings, files, targets, waves } = readTargets(file);
@@ -37,7 +36,7 @@ export function lintTargets(file: string): Linted {
   }
 }
 
-/** Of each settings file that is not there, the first tenant that is to have it. */
+/** Finds the missing settings files, and returns the first tenant of each. */
 function absentSettings(targets: readonly Target[]): readonly Target[] {
   const absent = new Map<string, Target>();
   for (const target of targets) {
@@ -52,7 +51,7 @@ function absentFinding({ settings, place }: Target): readonly Finding[] {
   return isFinding(source) ? [source] : [];
 }
 
-/** Why the rollout would refuse to begin here, whatever its files say. */
+/** Reports missing packages, without which no rollout can begin on this machine. */
 export function missingFindings(): readonly Finding[] {
   const error = OPTIONAL_PARTS.postgres.isAsked(process.env) ? missing("postgres") : undefined;
   return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];

@@ -3,17 +3,17 @@ import { text } from "./value-schemas";
 
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 
-/** Names that are none to Pulumi's file backend, or to JavaScript. */
+/** Names that Pulumi's file backend or JavaScript can't use. */
 const NO_NAMES = new Set([".", "..", "__proto__"]);
 
-/** Why a text can't name a tenant, a stack or a wave; undefined when it can. */
+/** Explains why a text isn't a valid name for a tenant, a stack or a wave. Undefined if it is. */
 export function nameRefusal(text: string): string | undefined {
   if (NO_NAMES.has(text)) return "is no name; take another";
   if (NAME.test(text)) return undefined;
   return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
 }
 
-/** The same of a stack, whose name Pulumi also takes with its organization and project. */
+/** Explains why a text isn't a valid name for a stack. The name may include the organization and the project. Undefined if it is valid. */
 export function stackRefusal(text: string): string | undefined {
   if (!/^[\w.-]+(\/[\w.-]+){1,2}$/.test(text)) return nameRefusal(text);
   return "has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started";

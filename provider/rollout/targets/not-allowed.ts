@@ -11,27 +11,28 @@ import { named, unnamed } from "./placeholders";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A targets file, or a journal, asks for what the run does not allow. Nothing was run, and no key was read or sent. */
+/** A targets file or a journal requests something that the run doesn't allow. Nothing was run, and no key was read or sent. */
 export class NotAllowedError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_ROLLOUT_NOT_ALLOWED", message);
   }
 }
 
-/** Something that is refused, and whose it is. */
+/** A refused request, and its origin. */
 interface Asked extends Refused {
-  /** The tenant; absent: it is a wave's. */
+  /** The tenant; absent: a wave makes the request. */
   readonly target?: Target;
-  /** Whose it is, as it is told of one. */
+  /** The description of a single origin. */
   readonly of: string;
 }
 
 /**
- * Refuses what tenants and waves ask for and the run does not allow: all of it at once, before anything is run, read or sent.
+ * Checks everything that tenants and waves request against the permissions of the run, before anything is run, read or sent. Reports all
+ * refusals at once.
  *
- * @param source what asks for it, as a person calls it: the targets file.
- * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) that says what would allow it.
- * @throws {ConfigurationError} when what the run allows can't be read.
+ * @param source the file that makes the requests, as people call it: the targets file.
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) that explains how to allow them.
+ * @throws {ConfigurationError} if the permissions can't be read.
  */
 export function refuseNotAllowed(
   source: string,
@@ -63,12 +64,12 @@ export function refuseNotAllowed(
   );
 }
 
-/** So many are told, and of each so many tenants. */
+/** The maximum number of refusals to show, and of tenants for each. */
 const SHOWN = 20;
 const SHOWN_TENANTS = 3;
 
 function toldOf(asked: readonly Asked[]): readonly string[] {
-  // What differs by the tenant's name alone is told once.
+  // Requests that differ only in the tenant's name are shown once.
   const groups = [...Map.groupBy(asked, ({ told, target }) => unnamed(told, target?.name ?? "{}"))];
   const lines = groups.slice(0, SHOWN).map(([told, group]) => {
     const [first] = group;
@@ -79,7 +80,7 @@ function toldOf(asked: readonly Asked[]): readonly string[] {
   return groups.length > SHOWN ? [...lines, `  … and ${groups.length - SHOWN} more`] : lines;
 }
 
-/** The very line that would allow what is refused beside what is allowed now. */
+/** Builds the complete line that allows the refused requests, in addition to those that are allowed now. */
 function settingFor(
   by: Refused["by"],
   asked: readonly Asked[],
@@ -97,7 +98,7 @@ function settingFor(
   };
   switch (by) {
     case "service": {
-      // Where nothing is said, this machine is allowed; where something is, it has to be said too.
+      // This machine is allowed by default, but any explicit setting has to name it.
       const here = targets.map(({ baseUrl }) => baseUrl).filter((one) => isHere(one) && given.trim() === "");
       return joined(",", [...here, ...wanted]);
     }
@@ -114,14 +115,14 @@ function isHere(address: string): boolean {
   return isLoopback(URL.parse(address)?.hostname ?? "");
 }
 
-/** Of several files in one folder the folder; of one no more than the file. */
+/** Names the directory for several files in it, but only the file itself for a single one. */
 function placesFor(files: readonly string[]): readonly string[] {
   return [...Map.groupBy(new Set(files), (file) => dirname(file))].flatMap(([folder, some]) =>
     some.length > 1 && dirname(folder) !== folder ? [folder] : some,
   );
 }
 
-/** Commands of several tenants that differ by the name alone are one. */
+/** Merges commands of several tenants that differ only in the tenant's name. */
 function commandsFor(refused: readonly Asked[]): readonly string[] {
   const groups = Map.groupBy(refused, ({ what, target }) => {
     if (target === undefined) return what;

@@ -1,11 +1,11 @@
-/** A text with a tenant's name in the place of `{name}`, and with that in capitals, as variables have it, in the place of `{NAME}`. */
+/** Replaces `{name}` in a text with the tenant's name, and `{NAME}` with its form in capitals, as in the names of environment variables. */
 export function named(text: string, name: string): string {
   return text.replace(/\{(name|NAME)\}/g, (_all, which: string) =>
     which === "name" ? name : inCapitals(name),
   );
 }
 
-/** The same backwards: a text in which a tenant's name is its placeholder again, as far as it stands there by itself. */
+/** Reverses {@link named}: replaces a tenant's name with its placeholder, but only where it stands alone. */
 export function unnamed(text: string, name: string): string {
   return [
     [name, "{name}"],

@@ -9,7 +9,7 @@ import type { TargetsPart } from "./targets-source";
 
 const DEFAULT_PROJECT = "email-security";
 
-/** The Pulumi project of all stacks: as the file says, or as the project beside it is called. */
+/** The Pulumi project of all stacks: the name in the targets file, or else the name of the project beside it. */
 export function projectOf({ source, content }: TargetsPart, findings: TargetsFindings): string {
   if (content.project !== undefined) return content.project;
   const folder = dirname(source.file);
@@ -22,7 +22,7 @@ export function projectOf({ source, content }: TargetsPart, findings: TargetsFin
   return DEFAULT_PROJECT;
 }
 
-/** Undefined when it has none that could be used. */
+/** Undefined if the project has no valid name. */
 function projectName(file: string): string | undefined {
   try {
     const content: unknown = parse(readPlainFile(file).toString("utf8"));

@@ -9,28 +9,28 @@ import type { KeySource, Target } from "../model/target";
 import { commandEnvironment } from "./allowed";
 import { refuseNotAllowed } from "./not-allowed";
 
-/** A tenant's key can't be had, or is none; only this tenant is concerned. Nothing of what was read is in the message. */
+/** A tenant's key is missing, unreadable or invalid. Affects only this tenant. The message contains nothing that was read. */
 export class RolloutKeyError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_ROLLOUT_KEY", message, options);
   }
 }
 
-/** How a key is read. */
+/** The options of {@link readKey}. */
 export interface KeyOptions {
-  /** Variables: where keys are, what of a target is allowed, and what commands are given of them. */
+  /** The environment, which holds keys, the permissions for targets, and the variables for commands. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** How long a command may take, in milliseconds. Default: 30 seconds. */
+  /** The timeout of a command, in milliseconds. Default: 30 seconds. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Reads a tenant's key from where the targets file says, without the line's end. What the run does not allow is neither read
- * nor run, whoever has written the target: a file or a journal.
+ * Reads a tenant's key from its declared source, without a trailing newline. Neither reads nor runs anything that the run doesn't allow,
+ * whether the target comes from a file or a journal.
  *
- * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) when the run does not allow the source, or the address that the key is for.
- * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) when there is none, or it is nothing that a header can carry. It names
- * the tenant, the source and what to do.
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if the run doesn't allow the source, or the address that the key is for.
+ * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) if there is no key, or a header can't carry it. The message names the tenant, the source
+ * and the fix.
  */
 export async function readKey(
   target: Target,
@@ -57,10 +57,10 @@ export async function readKey(
   return key;
 }
 
-/** Reports what is wrong with a source, and what to do. */
+/** Throws an error with the problem and the advice. */
 type Fail = (why: string, advice: string) => never;
 
-/** More than any key has. */
+/** More than any key needs. */
 const MAX_BYTES = 64 * 1024;
 
 async function textOf(
@@ -77,11 +77,11 @@ async function textOf(
   return await commandText(source.command, environment, timeoutMs, fail);
 }
 
-/** Where a key comes from, in words. */
+/** Describes a key source for people. */
 export function nameOf(source: KeySource): string {
   if (source.from === "environment") return `the environment variable ${source.variable}`;
   if (source.from === "file") return `the file ${quote(source.path, 300)}`;
-  // Its arguments may say more than is good to show.
+  // The arguments may contain sensitive values.
   return `the output of the command ${quote(source.command[0], 300)}`;
 }
 
@@ -133,7 +133,7 @@ function commandText(
         if (error === null) resolve(stdout);
         else refuse(whyOf(error, timeoutMs) + toldBy(stdout, stderr, environment));
       });
-      // One that asks for a password is not waited for.
+      // A command that asks for a password gets an end of input, instead of waiting forever.
       child.stdin?.end();
     } catch (error) {
       refuse(`can't be had: it can't be started (${(error as NodeJS.ErrnoException).code})`);
@@ -141,7 +141,7 @@ function commandText(
   });
 }
 
-/** The error's own message holds the arguments and what was printed. */
+/** Doesn't use the error's own message, because it contains the arguments and the output. */
 function whyOf({ code, killed, signal }: ExecFileException, timeoutMs: number) {
   if (code === ("ERR_CHILD_PROCESS_STDIO_MAXBUFFER" as unknown)) return `is longer than ${MAX_BYTES} bytes`;
   if (killed === true) return `can't be had: it was killed after ${timeoutMs / 1_000} s`;
@@ -150,7 +150,7 @@ function whyOf({ code, killed, signal }: ExecFileException, timeoutMs: number) {
   return `can't be had: it can't be started (${String(code)})`;
 }
 
-/** The first line that a command wrote to say what went wrong, without what it or the environment holds in secret. */
+/** Returns the first line of a command's error output, without secrets from the output or the environment. */
 function toldBy(stdout: string, stderr: string, environment: KeyOptions["environment"]): string {
   const line = stderr
     .slice(0, 2_000)

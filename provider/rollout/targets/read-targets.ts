@@ -14,12 +14,12 @@ import { TenantTargets } from "./tenant-targets";
 import { reportLostWaves, wavesOf } from "./wave-rules";
 
 /**
- * Reads the file of a rollout's tenants and waves, with all that it includes. Neither a key nor a settings file is read:
- * what is wrong with these concerns one tenant, and is found when that is planned.
+ * Reads the file of a rollout's tenants and waves, with all included files. Reads no keys and no settings files, because their errors
+ * affect only one tenant and appear when that tenant is planned.
  *
- * @param file its path, relative to the working folder.
- * @param readFile reads a file as text, as it is or would be. Default: from the disk.
- * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) with every mistake at its place.
+ * @param file the path, relative to the working directory.
+ * @param readFile reads a file as text, possibly with pending edits. Default: reads from the disk.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) with every mistake and its place.
  */
 export function readTargets(file: string, readFile?: (path: string) => string): Targets {
   const name = normalize(file);

@@ -4,11 +4,11 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
-/** Several tenants have the same key: they are one tenant of the service. Nothing was written. */
+/** Several tenants have the same key, so they are one tenant of the service. Nothing was written. */
 export class SameKeyError extends EmailSecurityError {
   readonly groups: readonly (readonly Target[])[];
 
-  /** @param groups as {@link findSameKeys} found them; at least one. */
+  /** @param groups from {@link findSameKeys}; at least one. */
   constructor(groups: readonly (readonly Target[])[]) {
     const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
     const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
@@ -26,8 +26,8 @@ function named({ name, place }: Target): string {
 }
 
 /**
- * The tenants that have the same key, whatever name of the service's host stands in their addresses, each group in the order given; usually none. Keys are compared
- * by hashes with a salt that is thrown away, and are in nothing that is answered.
+ * Finds the tenants that have the same key, even if their addresses use different names of the service's host. Each group is in the given
+ * order. Usually the result is empty. Compares hashes with a salt that is thrown away, and never returns a key.
  *
  * @param keys the key of each tenant whose key could be read.
  * @param salt random bytes.

@@ -15,15 +15,15 @@ import type { StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import { nameOf } from "./read-key";
 
-/** What an earlier rollout, or one that is under way, read of a tenant. */
+/** The identity that an earlier or a running rollout read from a tenant. */
 export interface RememberedTenant {
   readonly stack: string;
   readonly name: string;
-  /** Where the targets file declares it, if it does and is at hand. */
+  /** The place in the targets file. Absent if the file doesn't declare the tenant, or isn't available. */
   readonly place?: Place;
   readonly rollout: string;
   readonly identity: TenantIdentity;
-  /** Of the domains of its people. */
+  /** The fingerprint of the domains of its people. */
   readonly fingerprint?: string;
   /** Reads what all rollouts read of it, the first of them first. Default: this alone. */
   readonly earlier?: () => Promise<readonly EarlierReading[]>;
@@ -38,32 +38,32 @@ export interface EarlierReading {
   readonly identity: TenantIdentity;
 }
 
-/** What rollouts read of tenants, by the stack. */
+/** The identities that rollouts read, by stack. */
 export type RememberedTenants = ReadonlyMap<string, RememberedTenant>;
 
-/** One tenant of the service that several tenants of the targets file open, or another one than before. */
+/** A tenant of the service that several tenants of the targets file open, or that a tenant opens instead of its own. */
 export interface SameTargets {
-  /** Those in whose names this run read it; at least one. */
+  /** The tenants under whose names this run read it; at least one. */
   readonly read: readonly Target[];
-  /** Those in whose names rollouts read it before. */
+  /** The tenants under whose names earlier rollouts read it. */
   readonly known: readonly RememberedTenant[];
   /** Why it isn't the tenant of the only one that read it, where no rollout read it in any name. */
   readonly unknown?: { readonly rollout: string; readonly why: string };
   /** Those that this run read by a wrong key, as far as that is known; otherwise, those of which one may have a wrong key. */
   readonly wrong: readonly Target[];
-  /** Those that were known as this tenant before, and of which this run read something else. */
+  /** The tenants with this identity in earlier rollouts, for which this run read something else. */
   readonly replaced: readonly Target[];
 }
 
 /**
- * Keys open another tenant of the service than the one that they are meant for, or several keys open one. The code is
- * `ERR_OTHER_TENANT` where only rollouts of before read that tenant in another name, else `ERR_SAME_TENANT`.
+ * Keys open another tenant of the service than intended, or several keys open the same one. The code is `ERR_OTHER_TENANT` if only earlier
+ * rollouts read that tenant under another name, and otherwise `ERR_SAME_TENANT`.
  */
 export class SameTenantError extends EmailSecurityError {
   readonly groups: readonly SameTargets[];
 
   /**
-   * @param groups as {@link findSameTargets} found them; at least one.
+   * @param groups from {@link findSameTargets}; at least one.
    * @param outcome what was done. Default: nothing was changed.
    */
   constructor(groups: readonly SameTargets[], outcome = "Nothing was changed.") {
@@ -126,10 +126,11 @@ function named({ name, place, key }: Target): string {
 }
 
 /**
- * The tenants whose keys open one tenant of the service, or one that rollouts read in another name, as where two keys were swapped.
+ * Finds tenants whose keys open the same tenant of the service, or a tenant that rollouts read under another name. This happens, for
+ * example, after two keys were swapped.
  *
- * @param readings of this run.
- * @param remembered what rollouts read of tenants. Default: nothing.
+ * @param readings the identities that this run read.
+ * @param remembered the identities that rollouts read. Default: none.
  */
 export function findSameTargets(
   readings: ReadonlyMap<Target, TenantIdentity>,
@@ -144,7 +145,7 @@ export function findSameTargets(
   const all = new Map<Target | RememberedTenant, TenantIdentity>(readings);
   for (const [stack, tenant] of remembered) if (!confirmedStacks.has(stack)) all.set(tenant, tenant.identity);
   const isRead = (one: Target | RememberedTenant): one is Target => readings.has(one as Target);
-  /** Whether it is what the tenant itself was called before. */
+  /** Whether a remembered name is only a former name of the same tenant. */
   const isFormerName = ({ identity }: RememberedTenant, { stack }: Target): boolean => {
     const before = remembered.get(stack);
     return before !== undefined && isSameTenant(identity, before.identity);
@@ -186,7 +187,7 @@ export function findSameTargets(
   return [...found, ...unknown];
 }
 
-/** Reads what rollouts read of the tenants of the targets file; with `all`, also of those that have left it. */
+/** Reads the identities of the targets file's tenants from earlier rollouts; with `all`, also of tenants that have left the file. */
 export type ReadMemory = (of: "declared" | "all") => Promise<RememberedTenants>;
 
 /**

@@ -3,17 +3,19 @@ import { isOneEdit } from "../../settings/look-alike";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
-/** Which tenants are meant; what is left out selects all. */
+/** Selects tenants. Absent fields don't restrict the selection. */
 export interface Selection {
-  /** Names, with `*` for any characters; one of them must match. */
+  /** Names, with `*` for any characters. A tenant has to match one of them. */
   readonly only?: readonly string[];
-  /** Names of those that are left out, with `*` for any characters. */
+  /** Names of tenants to leave out, with `*` for any characters. */
   readonly except?: readonly string[];
-  /** `ring=canary`, `ring=canary,beta` (one of these), `!ring=canary` (none of these, or no such label); all must hold. */
+  /**
+   * `ring=canary`, `ring=canary,beta` (one of these), `!ring=canary` (none of these, or no such label). A tenant has to match all of them.
+   */
   readonly labels?: readonly string[];
 }
 
-/** What was selected is not there. */
+/** A selected name or label doesn't exist, or nothing is selected. */
 export class SelectionError extends EmailSecurityError {
   constructor(message: string) {
     super("ERR_ROLLOUT_SELECTION", message);
@@ -21,10 +23,10 @@ export class SelectionError extends EmailSecurityError {
 }
 
 /**
- * The tenants that are meant, in their order.
+ * Returns the selected tenants, in their order.
  *
- * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when a name, a label or one of its values is nowhere, with what is
- * near it; or when nothing is left.
+ * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if a name, a label or one of its values doesn't exist, with the closest matches; or if
+ * no tenant is left.
  */
 export function selectTargets(
   targets: readonly Target[],
@@ -91,7 +93,7 @@ function labelOf({ labels }: Target, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-/** What a name with `*` for any characters is of. */
+/** Compiles a name with `*` for any characters into a predicate. */
 export function globOf(pattern: string): (name: string) => boolean {
   const pieces = pattern.split("*");
   const [start = "", ...rest] = pieces;
@@ -111,7 +113,7 @@ export function globOf(pattern: string): (name: string) => boolean {
   };
 }
 
-/** What may have been meant; where nothing is near, some of what there is. */
+/** Suggests the closest matches. Without any, lists some of the known values. */
 function nearOrSome(text: string, known: readonly string[]): string {
   const wanted = bare(text);
   const all = [...new Set(known)];

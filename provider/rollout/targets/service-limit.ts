@@ -49,7 +49,7 @@ export function servicesOf(
 
 function serviceAddress(written: string, place: Place, findings: TargetsFindings): string | undefined {
   try {
-    // No key is sent on account of what is written here.
+    // Accepts plain HTTP here, because this entry only sets a limit and no key is sent because of it.
     return checkBaseUrl(written, true);
   } catch (error) {
     findings.addError("address", error instanceof Error ? error.message : String(error), place);

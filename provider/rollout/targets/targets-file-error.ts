@@ -1,14 +1,14 @@
 import { type Finding, mistakesText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 
-/** The targets file can't be used: every mistake in it and in what it includes, each with its place. No tenant was asked. */
+/** The targets file can't be used. Lists every mistake in it and in its included files, with the places. No tenant received a request. */
 export class TargetsFileError extends EmailSecurityError {
-  /** All findings, warnings among them; those of level `error` are why. */
+  /** All findings, including warnings. Those of level `error` are the reasons. */
   readonly findings: readonly Finding[];
 
   /**
-   * @param file the file that was asked for.
-   * @param isThere whether there is such a file. Default: true.
+   * @param file the requested file.
+   * @param isThere whether the file exists. Default: true.
    */
   constructor(file: string, findings: readonly Finding[], isThere = true) {
     super("ERR_ROLLOUT_TARGETS", isThere ? mistakesText(file, findings) : noFileText(findings));
@@ -16,7 +16,7 @@ export class TargetsFileError extends EmailSecurityError {
   }
 }
 
-/** With the smallest file that does. */
+/** Shows the smallest valid file. */
 function noFileText(findings: readonly Finding[]): string {
   const said = findings.map(({ message }) => message).join("; ");
   return `${said}${said.endsWith("?") ? "" : "."} It says which tenants there are. Name the right one, or write one, as:

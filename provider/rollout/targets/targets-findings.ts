@@ -1,11 +1,11 @@
 import type { Finding, Place } from "../../files/finding";
 
-/** What is wrong with a targets file and with what it includes. */
+/** The findings about a targets file and its included files. */
 export class TargetsFindings {
   readonly list: Finding[] = [];
   readonly #told = new Set<string>();
 
-  /** A mistake in what all tenants of a file share is told once. */
+  /** Reports a mistake in a part that all tenants of a file share only once. */
   addError(code: string, message: string, place: Place): void {
     const mistake = `${spotOf(place)} ${message}`;
     if (this.#told.has(mistake)) return;

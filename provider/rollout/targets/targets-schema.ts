@@ -125,17 +125,17 @@ const ALIASES = {
   percent: "risePercent",
 };
 
-/** The file that is asked for. Tenants that say nothing (`acme:`) were written out as `{}`. */
+/** The targets file itself. Tenants without fields (`acme:`) have been expanded to `{}` before. */
 export const TARGETS_FILE: FileFormat = { schema: fileOf(tenant), aliases: ALIASES, own: ownFinding };
 
-/** A file that it includes. */
+/** An included file. */
 export const INCLUDED_FILE: FileFormat = {
   schema: z.strictObject({ version, defaults, tenants: tenantsOf(tenant) }, mapping()),
   aliases: ALIASES,
   own: ownFinding,
 };
 
-/** A targets file, checked. */
+/** A validated targets file. */
 export interface TargetsFile {
   readonly version: typeof TARGETS_VERSION;
   readonly project?: string;
@@ -148,10 +148,10 @@ export interface TargetsFile {
   readonly waves?: readonly RawWave[];
 }
 
-/** A tenant as it is written, or what is said for all. */
+/** A tenant as declared in the file, or the defaults for all tenants. */
 export type RawTenant = z.output<typeof tenant>;
 
-/** The JSON Schema (draft 2020-12) of targets files, for editors to complete and check by. */
+/** The JSON Schema (draft 2020-12) of targets files, for completion and validation in editors. */
 export function tenantsJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(fileOf(z.union([tenant, z.null()])), { io: "input" });
   return {

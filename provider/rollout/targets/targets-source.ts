@@ -14,7 +14,7 @@ export interface TargetsPart {
   readonly content: TargetsFile;
 }
 
-/** Reads the file of a rollout's tenants, and those that it includes. */
+/** Reads the targets file and its included files. */
 export class TargetsSource {
   readonly files = new Set<string>();
   readonly #findings: TargetsFindings;
@@ -25,7 +25,7 @@ export class TargetsSource {
     this.#readFile = readFile;
   }
 
-  /** @param from where it is included. */
+  /** @param from the place that includes the file. */
   file(name: string, format: FileFormat, from?: Place): TargetsPart | undefined {
     this.files.add(name);
     const source = readSource(name, { readFile: this.#readFile }, from);
@@ -69,14 +69,14 @@ export class TargetsSource {
   }
 }
 
-/** Tenants of which nothing is said (`acme:`), as the mapping that they stand for. */
+/** Expands tenants without fields (`acme:`) to empty mappings. */
 function writtenOut(value: unknown): unknown {
   if (!isMapping(value) || !isMapping(value["tenants"])) return value;
   const tenants = Object.entries(value["tenants"]).map(([name, one]) => [name, one ?? {}] as const);
   return { ...value, tenants: Object.fromEntries(tenants) };
 }
 
-/** Names that the schema's maps would leave out without a word. */
+/** Reports names that the schema's maps would drop silently. */
 function prototypeKeys(source: YamlSource): Finding[] {
   const under = (value: unknown, path: readonly PropertyKey[]): Finding[] => {
     if (typeof value !== "object" || value === null) return [];
@@ -90,7 +90,7 @@ function prototypeKeys(source: YamlSource): Finding[] {
   return under(source.value, []);
 }
 
-/** What is told of YAML near a key is what it is, and nothing of what stands there. */
+/** Reduces a YAML error near a key to its kind, without any text of the file. */
 function concealed(finding: Finding, lines: readonly string[]): Finding {
   const { code, level, place } = finding;
   const end = place?.line ?? 0;

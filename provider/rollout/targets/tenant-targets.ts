@@ -12,14 +12,14 @@ import type { TargetsFindings } from "./targets-findings";
 import type { RawTenant } from "./targets-schema";
 import type { TargetsPart } from "./targets-source";
 
-/** A target, with the places of what must not be there twice. */
+/** A target, with the places of its values that must be unique. */
 export interface PlacedTarget {
   readonly target: Target;
   readonly stackPlace: Place;
   readonly keyPlace: Place;
 }
 
-/** Makes targets of the tenants that the files declare. */
+/** Builds targets from the tenants that the files declare. */
 export class TenantTargets {
   readonly #findings: TargetsFindings;
   readonly #isBeyond: (path: string) => boolean;
@@ -29,7 +29,7 @@ export class TenantTargets {
     this.#isBeyond = isBeyondRepositoryOf(top);
   }
 
-  /** The tenants of a file, in the order in which they stand there. */
+  /** The tenants of a file, in the order of the file. */
   targetsOf(part: TargetsPart, top: TargetsPart): PlacedTarget[] {
     const { source, content } = part;
     return Object.entries(content.tenants ?? {})
@@ -129,19 +129,19 @@ export class TenantTargets {
     return undefined;
   }
 
-  /** A text with the tenant's name put in. */
+  /** Replaces the placeholders in a text. */
   #filled(text: string, name: string, field: string, place: Place): string | undefined {
     const filled = named(text, name);
     const [odd] = /\{\w*\}/.exec(filled) ?? [];
     if (odd === undefined) return filled;
-    // A placeholder is short; what is longer may be anything.
+    // A real placeholder is short. Anything longer could be sensitive, so it isn't shown.
     const what = odd.length > 20 ? "a placeholder that is none" : quote(odd);
     this.#findings.addError("placeholder", `${field} holds ${what}; there are {name} and {NAME}`, place);
     return undefined;
   }
 }
 
-/** What is said of a tenant in one place: by itself, or for all. */
+/** The declarations about a tenant from one source: its own, or the defaults. */
 interface Layer {
   readonly source: YamlSource;
   readonly raw: RawTenant | undefined;
@@ -154,7 +154,7 @@ interface Said<Field extends keyof RawTenant> {
   readonly path: readonly PropertyKey[];
 }
 
-/** The nearest layer that has a field decides. */
+/** Finds a field in the nearest layer that declares it. */
 function saidOf<Field extends keyof RawTenant>(
   layers: readonly Layer[],
   field: Field,

@@ -1,23 +1,23 @@
 import type { Tolerance } from "../model/target";
 import type { Wave } from "../model/wave";
 
-/** How many of so many tenants may fail: a percentage rounded down, so that it is never more than was said. */
+/** Returns how many of the tenants may fail. Rounds a percentage down, so that the result never exceeds the declared tolerance. */
 export function toleratedOf(tolerance: Tolerance, tenants: number): number {
   return "count" in tolerance ? tolerance.count : Math.floor(partOf(tolerance.percent, tenants));
 }
 
-/** How many of so many tenants are taken: a percentage rounded up, at least one; never more than there are. */
+/** Returns how many of the tenants a wave takes. Rounds a percentage up, to at least one and at most all. */
 export function takenOf(take: Tolerance, tenants: number): number {
   const count = "count" in take ? take.count : Math.max(1, Math.ceil(partOf(take.percent, tenants)));
   return Math.min(count, tenants);
 }
 
-/** Percentages have two decimals at most, so in hundredths of them the product is exact, and 10% of 30 is 3. */
+/** Percentages have at most two decimals, so calculating in hundredths of a percent is exact, and 10% of 30 is 3. */
 function partOf(percent: number, of: number): number {
   return (Math.round(percent * 100) * of) / 10_000;
 }
 
-/** So many tenants of a wave failed. */
+/** The number of failed tenants in a wave. */
 export interface WaveFailures {
   readonly name: string;
   readonly tolerated: number;
@@ -25,9 +25,9 @@ export interface WaveFailures {
 }
 
 /**
- * What bears no more failures, as it is called in a sentence: waves, or else the whole rollout; empty while all is tolerated.
+ * Lists the waves whose tolerance is exceeded, or else the whole rollout, as named in a sentence. Empty while all failures are tolerated.
  *
- * @param inAll how many may fail in the whole rollout. Default: no limit but those of the waves.
+ * @param inAll how many tenants may fail in the whole rollout. Default: only the waves have limits.
  */
 export function overTolerance(
   waves: readonly WaveFailures[],
@@ -38,7 +38,7 @@ export function overTolerance(
   return over.length === 0 && all > inAll ? ["the whole rollout"] : over;
 }
 
-/** Counts the tenants that fail while they are planned. */
+/** Counts the tenants that fail during the planning. */
 export class FailureTally {
   readonly #failed = new Map<string, number>();
   readonly #waveOf: ReadonlyMap<string, string>;
@@ -51,13 +51,13 @@ export class FailureTally {
     );
   }
 
-  /** A tenant failed. */
+  /** Records the failure of a tenant. */
   add(tenant: string): void {
     const wave = this.#waveOf.get(tenant) ?? "";
     this.#failed.set(wave, (this.#failed.get(wave) ?? 0) + 1);
   }
 
-  /** As of {@link overTolerance}. */
+  /** Like {@link overTolerance}. */
   get over(): readonly string[] {
     const { waves, tolerated } = this.#spec;
     return overTolerance(

@@ -20,7 +20,7 @@ export const wholeNumber = (least: number, most = 1_000_000) =>
     .min(least, { error: ({ input }) => `is ${quote(input)}; it can't be less than ${least}` })
     .max(most, { error: ({ input }) => `is ${quote(input)}; it can't be more than ${most}` });
 
-/** A text that no message repeats: it may be a key in the wrong place. */
+/** A text that no message repeats, because it may be a misplaced key. */
 export const hidden = (wanted: string) =>
   z.string({ error: `must be ${wanted}, in quotes where YAML reads it as something else` });
 
@@ -30,7 +30,7 @@ export const command = (what: string) =>
     .min(1, `is an empty list; write ${what}`)
     .refine(([program]) => program !== "", `has no program; write ${what}`);
 
-/** A percentage with at most two decimals, so that parts of it are counted exactly. */
+/** A percentage with at most two decimals, so that calculations are exact. */
 const PERCENT = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)\s?%$/;
 
 export const part = (least: number) => {

@@ -9,7 +9,7 @@ import type { TargetsFindings } from "./targets-findings";
 import type { TargetsPart } from "./targets-source";
 import { type RawWave, THREAT_LIMIT } from "./wave-schema";
 
-/** The waves of a targets file; one of all tenants where it has none. */
+/** The waves of a targets file. Without any, one wave with all tenants. */
 export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindings): WaveRule[] {
   const { waves } = content;
   if (waves === undefined) return [{ ...waveRule({ name: "all" }), place: source.placeOf([]) }];
@@ -26,7 +26,10 @@ export function wavesOf({ source, content }: TargetsPart, findings: TargetsFindi
   });
 }
 
-/** Reports a rule that no tenant can match where it asks for a look at what was done: a slip in a label would drop that. */
+/**
+ * Reports a wave rule that matches no tenant but has a soak, a health check or a gate. Otherwise a typo in a label would silently drop
+ * these.
+ */
 export function reportLostWaves(
   waves: readonly WaveRule[],
   targets: readonly Target[],
@@ -42,7 +45,7 @@ export function reportLostWaves(
   }
 }
 
-/** Why a rule matches nobody: a name that no tenant has, the one that it may be meant for, or values that never come together. */
+/** Explains why a rule matches no tenant: an unknown name with the closest match, or values that no tenant combines. */
 function whyNone(match: NonNullable<WaveRule["match"]>, targets: readonly Target[]): string {
   for (const [label, values] of Object.entries(match)) {
     const held = new Set(

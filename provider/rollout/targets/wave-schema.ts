@@ -6,7 +6,7 @@ import { match } from "./label-schema";
 import { name } from "./name-schema";
 import { command, duration, flag, mapping, missingOr, part, wholeNumber } from "./value-schemas";
 
-/** What an unhealthy rise of threats is, where the file does not say. */
+/** The rise of threats that counts as unhealthy, unless the file declares another. */
 export const THREAT_LIMIT: ThreatLimit = { risePercent: 50, min: 10 };
 
 const health = z
@@ -90,5 +90,5 @@ export const wave = z.strictObject(
   mapping(),
 );
 
-/** A wave as it is written. */
+/** A wave as declared in the file. */
 export type RawWave = z.output<typeof wave>;

@@ -24,7 +24,7 @@ import type { GoingStack } from "./going-stack";
 import { includePath, type PlacedTenant } from "./place-tenant";
 import { knownAs, type StandingTenant, sharedFiles } from "./standing-tenants";
 
-/** How a tenant is taken in. */
+/** The options of {@link addTenantTo}. */
 export interface AddOptions {
   /** The targets file. */
   readonly file: string;
@@ -34,35 +34,35 @@ export interface AddOptions {
   readonly ownDomains: readonly string[];
   readonly baseline: Baseline | undefined;
   readonly facts: Element;
-  /** Tenants of which this one may be told apart by nothing, and is another all the same. */
+  /** Tenants that this one may resemble, but that a person has confirmed to be different. */
   readonly beside: readonly string[];
   readonly standing: readonly StandingTenant[];
-  /** What rollouts read of the tenants that are there. Default: nothing. */
+  /** The identities of the existing tenants from earlier rollouts. Default: none. */
   readonly remembered?: RememberedTenants;
-  /** The stack of the tenant's name. Default: not known. */
+  /** The stack with the tenant's name. Default: unknown. */
   readonly stack?: KeptStack;
 }
 
-/** A stack that a tenant may have kept from the time before it was removed from the targets file. */
+/** A stack that may be left from before the tenant was removed from the targets file. */
 export type KeptStack = Pick<GoingStack, "isThere" | "known">;
 
-/** A tenant that is taken in as soon as the files are written. */
+/** A tenant that is added once the files are written. */
 export interface AddedTenant {
   readonly files: readonly ChangedFile[];
   readonly made: TenantFile;
-  /** Of the files as they would be, over the tenant's stack; over a new one where that isn't known. */
+  /** The plan of the new files over the tenant's stack. If the stack is unknown, over a new one. */
   readonly plan: Plan;
-  /** Whether the stack is there already; undefined: not known. */
+  /** Whether the stack exists already; undefined: unknown. */
   readonly hasStack: boolean | undefined;
 }
 
 /**
- * What all tenants share: the file that is named, else the one that more than half of the others include.
+ * Finds the baseline that all tenants share: the named file, or else the file that more than half of the others include.
  *
- * @param named as it is named; false: none is wanted.
- * @param unread others of which nothing is known.
- * @throws {ConfigurationError} when there is none of the name, several could be meant, or it hangs on the others of which nothing is known.
- * @throws {SettingsFileError} when it can't be used.
+ * @param named the name that the user gave; false: no baseline.
+ * @param unread other tenants whose files can't be read.
+ * @throws {ConfigurationError} if the named file doesn't exist, several files qualify, or the choice depends on unreadable files.
+ * @throws {SettingsFileError} if the baseline can't be used.
  */
 export function baselineFor(
   { settings }: Target,
@@ -93,10 +93,10 @@ export function baselineFor(
 }
 
 /**
- * Refuses a key that opens a tenant which is there already, as far as the others' keys can be read here without running anything.
+ * Checks that the key isn't the key of an existing tenant. Skips other keys that can't be read here without running a command.
  *
- * @throws {SameKeyError} (`ERR_ROLLOUT_SAME_KEY`)
- * @throws whatever keeps the key itself from being read.
+ * @throws {SameKeyError} (`ERR_ROLLOUT_SAME_KEY`) if another tenant has the same key.
+ * @throws any error that prevents reading the key itself.
  */
 export async function refuseSameKey(
   target: Target,
@@ -114,11 +114,11 @@ export async function refuseSameKey(
 }
 
 /**
- * The files that take a tenant in, and what a first rollout would do then. Nothing is written.
+ * Builds the files that add a tenant, and the plan of a first rollout. Writes nothing.
  *
- * @throws {SameTenantError} (`ERR_OTHER_TENANT`) when a rollout read the same tenant by another key.
- * @throws {OtherTenantError} when it seems to be a tenant that is there already, or its people have none of the own domains.
- * @throws {SettingsFileError} when the baseline's rules refuse what it holds.
+ * @throws {SameTenantError} (`ERR_OTHER_TENANT`) if a rollout read the same tenant with another key.
+ * @throws {OtherTenantError} if it seems to be an existing tenant, or its people have none of the own domains.
+ * @throws {SettingsFileError} if the baseline's rules reject the contents of the tenant.
  */
 export function addTenantTo(placed: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
   const { target, before, after, isFirst } = placed;
@@ -152,7 +152,7 @@ export function addTenantTo(placed: PlacedTenant, observed: Observed, options: A
   return { files, made, plan, hasStack: stack?.isThere };
 }
 
-/** What the file that would be made may not say: most often, what a team's rules ask for and a service does not tell. */
+/** Builds the error for generated settings that are invalid. Usually a team's rules require a field that the service doesn't provide. */
 function refusedBy(file: string, findings: readonly Finding[]): EmailSecurityError {
   const { message } = new SettingsFileError(file, findings);
   return new EmailSecurityError(

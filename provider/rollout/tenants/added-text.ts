@@ -9,12 +9,12 @@ import type { AddedTenant } from "./add-tenant";
 import type { AvoidedStack } from "./choose-stack";
 import type { PlacedTenant } from "./place-tenant";
 
-/** So many of what a first rollout would bring are named. */
+/** The maximum number of the first rollout's changes to show. */
 const SHOWN = 20;
 const LONGEST = 200;
 
 /**
- * What is taken in, and what a first rollout would do, for a terminal; ended by a line end.
+ * Describes the new tenant and its first rollout for a terminal, with a trailing newline.
  *
  * @param avoided stacks that it doesn't get, though they have its name.
  * @param baseline the file that is included; undefined: none.
@@ -83,7 +83,7 @@ function rolloutWith(hasStack: boolean | undefined): string {
   }
 }
 
-/** What the first rollout of it would do, in sentences. */
+/** Describes the effects of the first rollout, in sentences. */
 function firstRollout({ changes, guards }: Plan, baseline: string | undefined, rollout: string): string[] {
   if (guards.length > 0) {
     return [`${rollout} would be stopped:`, ...guards.map(({ message }) => message)];

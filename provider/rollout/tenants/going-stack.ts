@@ -25,14 +25,14 @@ import { projectFolder, requirePassphrase, stateBackend } from "../stack/state-b
 import { keyVariablesOf, ofTenant } from "../stack/tenant-environment";
 import type { SameTenantError } from "../targets/same-tenant";
 
-/** The stack of a tenant that goes, as long as it is worked with. */
+/** The stack of a tenant that is being removed, for the duration of the work on it. */
 export interface GoingStack {
   readonly target: Target;
   readonly isThere: boolean;
-  /** What it has declared. */
+  /** The declarations of the stack. */
   readonly known: KnownLists;
   readonly resource: string;
-  /** Changes it by Pulumi, in a project that is laid out for that. What a run that was killed has left locked is unlocked. */
+  /** Runs Pulumi on the stack, in a project that is laid out for it. Removes the lock of a killed run. */
   readonly pulumi: (
     words: readonly string[],
     environment?: Readonly<Record<string, string>>,
@@ -40,11 +40,11 @@ export interface GoingStack {
 }
 
 /**
- * Looks at the stack of a tenant, and works with it.
+ * Opens the stack of a tenant, and works on it.
  *
- * @param log told of each lock that is taken away.
- * @throws {ConfigurationError} when there is no such state backend, or no passphrase.
- * @throws {RolloutError} (`ERR_STACK_FOREIGN`) when the stack holds what no settings file makes.
+ * @param log receives a line about each lock that is removed.
+ * @throws {ConfigurationError} if the state backend doesn't exist, or the passphrase is missing.
+ * @throws {RolloutError} (`ERR_STACK_FOREIGN`) if the stack holds resources that no settings file creates.
  */
 export async function withGoingStack<T>(
   target: Target,
@@ -80,11 +80,11 @@ export async function withGoingStack<T>(
 }
 
 /**
- * What is taken away at the service of a tenant that goes: what its stack has declared, and nothing else. What the settings file protects,
- * and what tells another tenant, are guards of the plan.
+ * Plans the removals at the service for a tenant that is being removed: everything that its stack declared, and nothing else. Protected
+ * entries, and signs of another tenant, become guards of the plan.
  *
- * @param other that the key opens the tenant of another name, by what rollouts read. Default: nothing says so.
- * @throws {SettingsFileError} when its settings file can't be used, which says what is protected and whose the tenant is.
+ * @param other the error if the key opens the tenant of another name, according to rollouts. Default: no such sign.
+ * @throws {SettingsFileError} if the settings file can't be used. It determines the protected entries and the owner of the tenant.
  */
 export function planGoing(
   { target, known, resource }: GoingStack,
@@ -98,7 +98,7 @@ export function planGoing(
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [] });
   if (settings === undefined) throw new SettingsFileError(target.settings, findings);
   const { entries, vips } = settings.lists;
-  // An exclusive list would take away what this stack has never declared, too.
+  // An exclusive list would also remove entries that this stack never declared.
   const lists = {
     entries: { ...entries, mode: "additive" as const },
     vips: { ...vips, mode: "additive" as const },
@@ -106,18 +106,18 @@ export function planGoing(
   const nothing = { ...settings, lists, entries: [], vips: [], expired: [] };
   const named = { ...target, resource };
   const plan = planOf(named, nothing, desiredOf(nothing, known, []), observed, host, { accepting: {} });
-  // That all goes is what is asked for, and confirmed by the tenant's name.
+  // The user asked for the removal of everything, and confirmed it with the tenant's name.
   const guards = plan.guards.filter(({ code }) => code !== "removal-guard");
   if (other === undefined) return { ...plan, guards };
   return withheld({ ...plan, guards: [{ code: OTHER_TENANT, message: other.message }, ...guards] });
 }
 
 /**
- * Takes away at the service what a plan of {@link planGoing} tells, held to it; a run that was interrupted is gone on with by the next.
+ * Applies the removals of a plan from {@link planGoing}, and enforces the plan. If the run is interrupted, the next one continues.
  *
- * @param identity of the tenant, as the plan's reading has it.
- * @param grant by which it keeps to its address's limit. Default: there is none.
- * @throws {RolloutError} (`ERR_PULUMI`) when Pulumi can't do it; what it says is in the message.
+ * @param identity the identity that the plan read from the tenant.
+ * @param grant keeps the run within the rate limit of its address. Default: no limit.
+ * @throws {RolloutError} (`ERR_PULUMI`) if Pulumi fails. The message contains its output.
  */
 export async function destroyStack(
   { target, pulumi }: GoingStack,
@@ -141,10 +141,10 @@ export async function destroyStack(
 }
 
 /**
- * Takes a stack away.
+ * Removes a stack.
  *
- * @param isForced whether also where it still holds resources: they are forgotten, and stay at the service.
- * @throws {RolloutError} (`ERR_PULUMI`)
+ * @param isForced whether to remove it even if it still holds resources. These stay at the service without a stack.
+ * @throws {RolloutError} (`ERR_PULUMI`) if Pulumi fails.
  */
 export async function removeStack({ target, pulumi }: GoingStack, isForced: boolean): Promise<void> {
   const run = await pulumi(["stack", "rm", "--yes", ...(isForced ? ["--force"] : [])]);

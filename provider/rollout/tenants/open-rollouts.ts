@@ -12,9 +12,10 @@ import { keyVariablesOf } from "../stack/tenant-environment";
 import type { RemovedTenant } from "./remove-tenant";
 
 /**
- * Refuses to take away a tenant whom a rollout has still to change: it would be changed all the same, by what the journal keeps.
+ * Prevents the removal of a tenant that an open rollout still has to change. The rollout would change it anyway, because it uses the files
+ * in the journal.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`)
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if there is such a rollout.
  */
 export async function refuseOpenRollouts(
   database: Database,
@@ -32,7 +33,7 @@ export async function refuseOpenRollouts(
   for (const row of rows) {
     const id = String(row["id"]);
     const { spec } = await reader.record(id);
-    // Of whichever state backend: rather one too many is told.
+    // Ignores the state backend, because blocking once too often is safer.
     if (spec.project !== project) continue;
     throw new RolloutError(
       "ERR_ROLLOUT_BUSY",
@@ -41,21 +42,22 @@ export async function refuseOpenRollouts(
   }
 }
 
-/** What is known where a tenant goes. */
+/** The context of a tenant's removal. */
 export interface MarkedContext {
   readonly environment: NodeJS.ProcessEnv;
-  /** The journal, whose rollouts {@link refuseOpenRollouts} knows; undefined where there is none. */
+  /** The journal, whose rollouts {@link refuseOpenRollouts} checks. Undefined if there is none. */
   readonly database: Database | undefined;
   readonly commands: RolloutCommands;
-  /** Whether its stack goes too, and not its files alone, which are in git. */
+  /** Whether the stack is removed too, instead of only the files, which git could restore. */
   readonly isGoing: boolean;
   readonly log: (line: string) => void;
 }
 
 /**
- * The same, of rollouts whose journal is not at hand, by what they left beside the stacks.
+ * Like {@link refuseOpenRollouts}, for rollouts whose journal isn't available, by the locks that they left beside the stacks.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_LOCKS`) where its stack goes and nobody can know.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if there may be such a rollout; (`ERR_ROLLOUT_LOCKS`) if the stack is removed and the locks
+ * can't be read.
  */
 export async function refuseMarkedRollouts(
   { target, targets }: Pick<RemovedTenant, "target" | "targets">,
@@ -64,7 +66,7 @@ export async function refuseMarkedRollouts(
   const { file, project, targets: all } = targets;
   try {
     const backend = stateBackend(environment, projectFolder(file));
-    // Who takes it out of the files alone may have nothing to do with Pulumi.
+    // Removing only the files must not require Pulumi.
     if (!isGoing && backend.url === undefined) return;
     using marks = new Marks(engineEnvironment(environment, keyVariablesOf(all), backend), backend.shown);
     const reader = database === undefined ? undefined : new JournalReader(database);

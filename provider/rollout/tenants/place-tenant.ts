@@ -13,46 +13,49 @@ import { nameRefusal } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
-/** A tenant that is to be in a targets file. */
+/** A tenant to add to a targets file. */
 export interface AskedTenant {
   readonly name: string;
-  /** The targets file, relative to the working folder; it may be missing. */
+  /** The targets file, relative to the working directory. It may be missing. */
   readonly file: string;
-  /** Default: as the file's defaults have it. */
+  /** Default: from the file's defaults. */
   readonly baseUrl?: string;
-  /** The variable that holds its key. Default: as the file's defaults have it. */
+  /** The variable that holds its key. Default: from the file's defaults. */
   readonly keyVariable?: string;
-  /** The settings file that is made, relative to the working folder. Default: as the defaults have it, else `settings/NAME.yaml` beside the targets file. */
+  /**
+   * The settings file to create, relative to the working directory. Default: from the file's defaults, or else `settings/NAME.yaml` beside
+   * the targets file.
+   */
   readonly settings?: string;
   /** Default: its name, or with a number behind it where that is the stack of another tenant. */
   readonly stack?: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The wave that it is to be in; it gets the labels that this one asks for. */
+  /** The wave that it should belong to. The tenant gets the labels that this wave requires. */
   readonly wave?: string;
 }
 
-/** Where a tenant is put. */
+/** The position of a new tenant. */
 export interface PlacedTenant {
   readonly target: Target;
-  /** The targets file, as it is and as it would be. */
+  /** The present and the future text of the targets file. */
   readonly before: string;
   readonly after: string;
   /** Whether there is no targets file yet. */
   readonly isFirst: boolean;
   readonly others: readonly Target[];
-  /** The targets file as it would be. */
+  /** The future targets file. */
   readonly targets: Targets;
-  /** The wave that it is in. */
+  /** The wave that it belongs to. */
   readonly wave: string;
 }
 
 /**
- * Puts a tenant into the text of a targets file, and reads what that says then. Nothing is written, and nobody is asked.
+ * Adds a tenant to the text of a targets file, and parses the result. Writes nothing, and sends no request.
  *
- * @throws {ConfigurationError} when the name or the settings file is there already, when something is missing, or when it would be in no wave
- * or another than the one that is asked for.
- * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) when the file can't be used, as it is or as it would be.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the file can't be edited.
+ * @throws {ConfigurationError} if the name or the settings file exists already, if something is missing, or if the tenant would belong to
+ * no wave or to another than the requested one.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present or the future file can't be used.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
 export function placeTenant(asked: AskedTenant): PlacedTenant {
   const { name, file } = asked;
@@ -114,8 +117,8 @@ const LONGEST_NAME = 100;
 /**
  * Reads a targets file as it would be.
  *
- * @param how what would make it so, for people: `Without "acme"`.
- * @throws {ConfigurationError} when it could not be used then.
+ * @param how the change in words: `Without "acme"`.
+ * @throws {ConfigurationError} if that version could not be used.
  */
 export function readWouldBe(how: string, file: string, readFile: (path: string) => string): Targets {
   try {
@@ -132,7 +135,7 @@ function mistakesIn({ findings }: TargetsFileError): string {
   return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
-/** The labels by which a tenant is in a wave. */
+/** The labels that put a tenant into a wave. */
 function labelsOf(wave: string | undefined, now: Targets | undefined): Record<string, string> {
   if (wave === undefined) return {};
   const rule = now?.waves.find((one) => one.name === wave);
@@ -167,7 +170,7 @@ function waveOf({ name }: Target, would: Targets, wanted: string | undefined): s
   }
 }
 
-/** What has to be written of it beside what the file's defaults say. */
+/** Returns the fields that differ from the file's defaults. */
 function withoutSaid(
   { name, file, baseUrl, keyVariable, settings, stack }: AskedTenant,
   labels: Readonly<Record<string, string>>,
@@ -202,7 +205,7 @@ function withoutSaid(
   return written;
 }
 
-/** What is given is no line of a file yet. */
+/** The values come from the command line, so no finding may refer to a line of the file. */
 function usable(work: () => Target): Target {
   try {
     return work();
@@ -231,7 +234,7 @@ function isSame(
   }
 }
 
-/** What a tenant comes to beside the defaults, whoever else is in the file. */
+/** Builds the target from the new tenant and the defaults, without regard to other tenants. */
 function targetOf(
   file: string,
   name: string,
@@ -244,14 +247,14 @@ function targetOf(
   return target as Target;
 }
 
-/** The defaults of a file that was read, as they are written. */
+/** The defaults of a file, as they are declared. */
 function defaultsIn(text: string): Readonly<Record<string, unknown>> | undefined {
   const { value } = readUnnamed(text.replace(/^\uFEFF/, ""));
   const { defaults } = value as { readonly defaults?: Readonly<Record<string, unknown>> | null };
   return defaults ?? undefined;
 }
 
-/** A path as a file in a folder names it. */
+/** Returns a path in the form in which a file of a directory refers to it. */
 export function includePath(from: string, to: string): string {
   return relative(dirname(resolve(from)), resolve(to))
     .split(sep)

@@ -11,22 +11,23 @@ import { readTargets } from "../targets/read-targets";
 import { readWouldBe } from "./place-tenant";
 import { standingTenants } from "./standing-tenants";
 
-/** A tenant that is out of the files as soon as these are written. */
+/** A tenant that is removed once the files are written. */
 export interface RemovedTenant {
   readonly target: Target;
   readonly targets: Targets;
   readonly files: readonly ChangedFile[];
-  /** What becomes of its settings file, and of what that alone includes, in sentences. */
+  /** Describes what happens to its settings file, and to the files that only this one includes, in sentences. */
   readonly told: readonly string[];
 }
 
 /**
- * The files without a tenant. Its settings file goes too, where no other tenant reads it and git has it as it is. Nothing is written.
+ * Builds the files without a tenant. Also removes its settings file, unless another tenant reads it or git doesn't have its present
+ * contents. Writes nothing.
  *
- * @param file the targets file, relative to the working folder.
- * @throws {ConfigurationError} when there is no such tenant, it is the only one, or the file can't be used without it.
- * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) when the file can't be used as it is.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the file can't be edited.
+ * @param file the targets file, relative to the working directory.
+ * @throws {ConfigurationError} if the tenant doesn't exist or is the only one, or the file can't be used without it.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
 export async function withoutTenant(file: string, name: string, today: string): Promise<RemovedTenant> {
   const targets = readTargets(file);
@@ -50,7 +51,7 @@ export async function withoutTenant(file: string, name: string, today: string): 
   const read = readerFrom(file);
   const before = read(target.place.file);
   const after = removeTenant(before, name);
-  // A wave with a look at what was done must not lose its last tenant without a word.
+  // A wave with a soak, a health check or a gate must not lose its last tenant silently.
   readWouldBe(`Without ${quote(name)}`, file, (path) =>
     resolve(path) === resolve(target.place.file) ? after : read(path),
   );

@@ -11,26 +11,26 @@ import { nameRefusal } from "../targets/name-schema";
 import { readTargets } from "../targets/read-targets";
 import { readWouldBe } from "./place-tenant";
 
-/** A tenant that has another name as soon as the file is written. */
+/** A tenant that has another name once the file is written. */
 export interface RenamedTenant {
-  /** As it is in the file now. */
+  /** The present target. */
   readonly target: Target;
   readonly targets: Targets;
-  /** As it will be. */
+  /** The future target. */
   readonly renamed: Target;
   readonly files: readonly ChangedFile[];
-  /** What it keeps from its former name, in sentences. */
+  /** The fields that keep the values from its former name, in sentences. */
   readonly kept: readonly string[];
 }
 
 /**
- * Renames a tenant in the targets file. It keeps its stack, and with it what rollouts know of it; its address, the source of its key and
- * its settings file stay the same too. Where the file has the new name already, only the former stack is given to it. Nothing is written.
+ * Renames a tenant in the targets file. The tenant keeps its stack, and therefore everything that rollouts know about it. Its address, key
+ * source and settings file stay the same too. If the file has the new name already, only assigns the former stack to it. Writes nothing.
  *
  * @param file the targets file, relative to the working directory.
- * @throws {ConfigurationError} when there is no such tenant, the new name is taken or invalid, or the file can't be used then.
- * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) when the file can't be used as it is.
- * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the file can't be edited.
+ * @throws {ConfigurationError} if the tenant doesn't exist, the new name is taken or invalid, or the result can't be used.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) if the present file can't be used.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) if the file can't be edited.
  */
 export function withRenamedTenant(file: string, from: string, name: string): RenamedTenant {
   const refusal = nameRefusal(name);
@@ -70,7 +70,7 @@ export function withRenamedTenant(file: string, from: string, name: string): Ren
     );
     return { after, renamed: would.targets.find((one) => one.name === name) as Target };
   };
-  // Only what the new name would change is written; any other text stays as it is.
+  // Adds only the fields that the new name would change. The remaining text stays as it is.
   const plain = usable(() => edit({}));
   const isStackSaid = plain === undefined;
   const kept = changedFields((plain ?? edit({ stack: wanted.stack })).renamed, wanted, place, isStackSaid);
@@ -83,7 +83,7 @@ export function withRenamedTenant(file: string, from: string, name: string): Ren
   return { target, targets, renamed, files: [{ file: place, before, after }], kept: keptText(kept) };
 }
 
-/** Undefined where the file can't be used so: another tenant may have a stack of the new name. */
+/** Undefined if the result can't be used, for example because another tenant has a stack with the new name. */
 function usable<T>(work: () => T): T | undefined {
   try {
     return work();
@@ -93,7 +93,7 @@ function usable<T>(work: () => T): T | undefined {
   }
 }
 
-/** @param isStackSaid whether the stack is said in what is compared, and is to stay so. */
+/** @param isStackSaid whether the compared text declares the stack explicitly, and has to keep doing so. */
 function changedFields(renamed: Target, wanted: Target, place: string, isStackSaid: boolean): KeptSettings {
   const isOther = (field: keyof KeptSettings): boolean => !isDeepStrictEqual(renamed[field], wanted[field]);
   const all = keptOf(wanted, place);
@@ -105,7 +105,7 @@ function changedFields(renamed: Target, wanted: Target, place: string, isStackSa
   };
 }
 
-/** What a tenant says where it says all itself. */
+/** The fields of a tenant that declares everything itself. */
 function keptOf({ stack, baseUrl, key, settings }: Target, place: string): Required<KeptSettings> {
   const fromPlace = (path: string): string => relative(dirname(place), path).split(sep).join("/");
   const source: KeptKey =

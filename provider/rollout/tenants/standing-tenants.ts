@@ -8,13 +8,13 @@ import { ENOUGH } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
-/** What the settings files of the tenants say that stand in a targets file already. */
+/** An existing tenant of a targets file, with the declarations of its settings files. */
 export interface StandingTenant {
   readonly target: Target;
   readonly settings: Settings;
-  /** The files that its own one includes itself, and that are not parts of it. */
+  /** The files that its own file includes directly, except for parts of its own. */
   readonly shared: readonly string[];
-  /** What it declares itself: keys of entries with their list, and of VIPs. */
+  /** Its own declarations: the keys of entries with their list, and of VIPs. */
   readonly own: Own;
 }
 
@@ -25,9 +25,9 @@ interface Own {
 }
 
 /**
- * Reads the settings files of tenants, a shared one once.
+ * Reads the settings files of tenants, and each shared file only once.
  *
- * @returns those that can be used as far as they go, and the others, of which nothing is known.
+ * @returns the tenants with usable files, possibly with mistakes, and the others, whose contents are unknown.
  */
 export function standingTenants(
   targets: readonly Target[],
@@ -65,10 +65,10 @@ export function standingTenants(
 }
 
 /**
- * The files that more than half of the tenants include.
+ * Finds the files that more than half of the tenants include.
  *
- * @param unread how many others there are, of which nothing is known.
- * @returns undefined where it hangs on these.
+ * @param unread the number of other tenants, whose files can't be read.
+ * @returns undefined if the result depends on these.
  */
 export function sharedFiles(
   standing: readonly StandingTenant[],
@@ -82,8 +82,9 @@ export function sharedFiles(
 }
 
 /**
- * Which tenant of the targets file a tenant of the service seems to be, and why: its people have mailboxes of an own domain that this one
- * alone names, or it holds at least half of what this one alone declares. Two keys may open one tenant.
+ * Finds the tenant of the targets file that a tenant of the service seems to be, and why. Two signs count: its people have mailboxes in an
+ * own domain that only this tenant names, or it holds at least half of what only this tenant declares. The check is needed because two keys
+ * may open one tenant.
  */
 export function knownAs(
   observed: Observed,
@@ -127,7 +128,7 @@ function named({ name, place }: Target): string {
   return `${quote(name)} (${lineText(place)})`;
 }
 
-/** In how many tenants each is. */
+/** Counts the tenants that have each value. */
 function countsOf(
   standing: readonly StandingTenant[],
   of: (one: StandingTenant) => readonly string[],

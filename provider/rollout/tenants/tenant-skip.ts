@@ -5,7 +5,7 @@ import { nameOfWho } from "../model/origin";
 import type { Target, Targets } from "../model/target";
 import { projectFolder, stateBackend } from "../stack/state-backend";
 
-/** A skip belongs to a stack, and so outlives the tenant's line in the targets file. */
+/** Finds the skip of a tenant. A skip belongs to a stack, so it outlives the tenant's line in the targets file. */
 export async function findTenantSkip(
   database: Database,
   { stack }: Pick<Target, "stack">,

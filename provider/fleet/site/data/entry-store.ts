@@ -12,7 +12,7 @@ import { isStored } from "../../../tenant";
 import type { FleetDifference, TenantStatus } from "../../status/status-schema";
 import { type MailSeen, mailSeenOf } from "./mail-seen";
 
-/** What stands in an {@link EntryRow}, in its order. The pages' script knows them by the same names. */
+/** The fields of an {@link EntryRow}, in order. The script of the pages uses the same names. */
 export const ENTRY_FIELDS = [
   "list",
   "value",
@@ -21,11 +21,11 @@ export const ENTRY_FIELDS = [
   "unicode",
   ...TEXT_FIELD_NAMES,
   "reviewed",
-  /** `settings/acme.yaml:12`; empty of what no file declares. */
+  /** For example: `settings/acme.yaml:12`. Empty if no file declares the entry. */
   "place",
 ] as const;
 
-/** What stands beside an entry, each with its label, in the order in which it is told; a comment needs none, and its end has a column. */
+/** The details of an entry and their labels, in display order. A comment needs no label, and the expiry date has its own column. */
 export const ENTRY_FACTS: readonly (readonly [field: string, label: string])[] = [
   ...TEXT_FIELD_NAMES.filter((name) => name !== "expires").map(
     (name) => [name, name === "comment" ? "" : ELEMENT_FIELDS[name].label] as const,
@@ -33,12 +33,13 @@ export const ENTRY_FACTS: readonly (readonly [field: string, label: string])[] =
   ["reviewed", "reviewed"],
 ];
 
-/** An entry or a VIP by {@link ENTRY_FIELDS}: printable texts, without the empty ones at the end. */
+/** An entry or VIP, as printable texts in the order of {@link ENTRY_FIELDS}. Trailing empty texts are omitted. */
 export type EntryRow = readonly string[];
 
 /**
- * How a tenant holds something otherwise than declared. `undeclared`, `leaving`: there, and in no file. `ignored`: the same, and its files
- * leave it alone. `changed`, `missing`: by somebody's hand. `to-change`, `to-add`: the files have moved on, and no rollout has come.
+ * How a tenant differs from its declarations. `undeclared`, `leaving`: the tenant holds the entry, but no file declares it. `ignored`: the
+ * same, but the files leave it alone. `changed`, `missing`: somebody changed it at the tenant. `to-change`, `to-add`: the files have
+ * changed, and no rollout has applied them yet.
  */
 export type UnlikeWhat =
   | "undeclared"
@@ -49,36 +50,36 @@ export type UnlikeWhat =
   | "to-change"
   | "to-add";
 
-/** An entry that a tenant holds otherwise than declared: its number, how, and who made it and when, as far as is known. */
+/** An entry that a tenant holds differently: its number, the kind of difference, and the author and the time if they are known. */
 export type Unlike = readonly [entry: number, what: UnlikeWhat, by: string, at: string];
 
-/** What one tenant's files declare and it holds, by the numbers of entries. */
+/** The declared and the actual entries of one tenant, by number. */
 export interface TenantEntries {
-  /** What is declared: first and last of numbers that follow each other. */
+  /** The declared entries, as ranges of consecutive numbers. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
   readonly unlike: readonly Unlike[];
-  /** What its mail says of them; undefined where it was not asked. */
+  /** The evidence from the tenant's mail; undefined if it was not searched. */
   readonly mail?: MailSeen;
 }
 
-/** All entries of a fleet, each once however many tenants have it, and which of them are whose. */
+/** All entries of a fleet, each once, and the tenants that they belong to. */
 export interface FleetEntries {
   readonly rows: readonly EntryRow[];
-  /** By the tenant's name. */
+  /** By tenant name. */
   readonly tenants: ReadonlyMap<string, TenantEntries>;
 }
 
-/** Gathers the entries of a fleet; what an included file declares is stored once, and not once a tenant. */
+/** Collects the entries of a fleet. Stores the entries of an included file only once for all tenants. */
 export class EntryStore {
   readonly #numbers = new Map<string, number>();
   readonly #stored: Stored[] = [];
   readonly #declared = new Map<string, number[]>();
-  /** What a tenant's files declare, until it was read: `deny evil.example`. */
+  /** The declared entries of tenants that have not been read yet: `deny evil.example`. */
   readonly #awaited = new Map<string, ReadonlySet<string>>();
   readonly #others = new Map<string, readonly Unlike[]>();
   readonly #mail = new Map<string, MailSeen>();
 
-  /** Takes in what one tenant's files declare. */
+  /** Adds the declarations of a tenant's files. */
   add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
     this.#declared.set(
       name,
@@ -91,7 +92,7 @@ export class EntryStore {
     this.#awaited.set(name, new Set(keys));
   }
 
-  /** Takes in what the same tenant holds. Of it what its files do not declare is kept, which they may leave alone. */
+  /** Adds the actual entries of the same tenant. Keeps only those that its files don't declare, and that they may leave alone. */
   observed(name: string, { entries, vips }: Pick<Observed, "entries" | "vips">): void {
     const declared = this.#awaited.get(name) ?? new Set();
     this.#awaited.delete(name);
@@ -117,13 +118,13 @@ export class EntryStore {
     if (others.length > 0) this.#others.set(name, others);
   }
 
-  /** Forgets what a tenant holds, and what its mail says. What its files declare stays. */
+  /** Deletes the actual entries and the mail evidence of a tenant. Keeps the declarations of its files. */
   forget(name: string): void {
     this.#others.delete(name);
     this.#mail.delete(name);
   }
 
-  /** Takes in what the mail of the same tenant says of what it declares and holds. */
+  /** Adds the evidence from the same tenant's mail about its declared and actual entries. */
   mail(name: string, base: EvidenceBase): void {
     const { days, threats, reports, missing } = base.summary;
     const indexes = [
@@ -138,12 +139,12 @@ export class EntryStore {
     this.#mail.set(name, { days, threats, reports, missing: missing.map((text) => printed(text)), seen });
   }
 
-  /** All entries in the order of files and lines, with what the tenants hold otherwise. */
+  /** Returns all entries in the order of files and lines, with the differences of each tenant. */
   finish(tenants: readonly TenantStatus[]): FleetEntries {
     const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
     const used = new Set([...this.#declared.values()].flat());
     for (const [index] of [...unlike.values()].flat()) used.add(index);
-    // What only a tenant held that was forgotten is in nothing that is written.
+    // Drops entries that only occur in discarded data of a tenant, so that they never reach a file.
     const order = [...used].sort((one, other) => this.#compare(one, other));
     const numbers: number[] = [];
     for (const [number, index] of order.entries()) numbers[index] = number;
@@ -206,7 +207,7 @@ export class EntryStore {
     return identityOf(list, value, scope);
   }
 
-  /** What is told as drift, or as behind. */
+  /** The differences that the status reports as drift, behind or unattributed. */
   #toldOf({ name, standing, drift, behind, unattributed = [] }: TenantStatus): readonly Unlike[] {
     if (drift.length + behind.length + unattributed.length === 0) return [];
     const isFirst = standing !== "not-known";
@@ -226,7 +227,7 @@ export class EntryStore {
       const isMoved = there?.list !== undefined && there.list !== difference.declared?.list;
       if (index === undefined) return what === "missing" ? [] : [held("undeclared")];
       if (what === "missing") return [[index, isBehind ? "to-add" : "missing", "", ""]];
-      // On the other list it does something else: it is told there too.
+      // On the other list the entry has another effect, so it appears there as well.
       return [[index, isBehind ? "to-change" : "changed", by, at], ...(isMoved ? [held("undeclared")] : [])];
     };
     return [
@@ -243,7 +244,7 @@ interface Stored {
   readonly line: number;
 }
 
-/** Numbers in order, as the first and last of those that follow each other. */
+/** Converts numbers to ranges of consecutive ones. */
 function rangesOf(numbers: readonly number[]): readonly (readonly [number, number])[] {
   const ranges: [number, number][] = [];
   for (const number of [...numbers].sort((one, other) => one - other)) {
@@ -258,7 +259,7 @@ function identityOf(list: string, value: string, scope: string): string {
   return [list, value, scope].join("\n");
 }
 
-/** More of a comment is in the files. */
+/** Longer comments are cut off. The files have the full text. */
 const LONGEST = 500;
 
 function printed(value: unknown): string {
@@ -286,19 +287,19 @@ function reviewedText(reviewed: DeclaredEntry["reviewed"]): string | undefined {
   return [on, by && `by ${by}`, reason].filter((part) => part !== undefined && part !== "").join(", ");
 }
 
-/** To the minute; what is no time is shown as it came. */
+/** Formats a time to the minute. An invalid time is shown unchanged. */
 function timeText(time: string): string {
   return minute(time)
     .map((word) => (typeof word === "string" ? word : excerpt(word.given, 40)))
     .join("");
 }
 
-/** What a tenant holds and no file declares so. */
+/** A row for an actual entry that no file declares in this form. */
 function heldRow(list: string, value: string, scope: string | undefined, held: object = {}): EntryRow {
   return rowWith({ ...sentOf(held), list, value, scope });
 }
 
-/** A row of values by their fields, without the empty ones at the end. */
+/** Orders values by their fields, and omits trailing empty ones. */
 function rowWith(values: Readonly<Record<string, unknown>> & { readonly value: string }): EntryRow {
   const told: typeof values = { ...values, unicode: unicodeOf(values.value) };
   const row = ENTRY_FIELDS.map((field) => printed(told[field]));

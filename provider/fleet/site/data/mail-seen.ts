@@ -2,23 +2,23 @@ import { type EvidenceBase, evidenceOf, mailOf } from "../../../plan/evidence";
 import { counted } from "../../../render/words";
 import { excerpt } from "../../../settings/text";
 
-/** What the mail of one tenant says of its entries, by their numbers. */
+/** The evidence from one tenant's mail about its entries, by entry number. */
 export interface MailSeen {
-  /** How many days were looked at. */
+  /** How many days back the search for evidence went. */
   readonly days: number;
   readonly threats: number;
   readonly reports: number;
-  /** What of the mail could not be looked at, a sentence each. */
+  /** The parts of the mail that could not be searched, one sentence each. */
   readonly missing: readonly string[];
-  /** Of those that any mail speaks of, what it says; of all others it says nothing. */
+  /** The evidence about entries that occur in the mail. All other entries don't occur in it. */
   readonly seen: readonly (readonly [entry: number, told: string])[];
 }
 
-/** So many kinds of verdicts are named. */
+/** The maximum number of verdicts to name. */
 const MOST_VERDICTS = 3;
 
 /**
- * What the mail says of an entry or a VIP, on one line; undefined where there is none.
+ * Describes the mail evidence about an entry or VIP on one line. Undefined if there is none.
  *
  * @param list `allow`, `deny` or `vip`.
  */

@@ -9,28 +9,28 @@ const count = z.int().min(0);
 const runSchema = z
   .strictObject({
     format: z.literal(RUN_FORMAT),
-    /** When the reading began (ISO 8601, UTC). */
+    /** The beginning of the reading (ISO 8601, UTC). */
     at: z.iso.datetime(),
     tenants: count,
     standings: z.partialRecord(z.enum(STANDINGS), count).readonly(),
-    /** How many entries have drifted, in all tenants. */
+    /** The number of drifted entries, in all tenants. */
     drift: count,
-    /** What ends soon, what has ended, what is to be reviewed: each once, however many tenants have it. */
+    /** The number of entries that expire soon, have expired, or are due for review. Each counts once, however many tenants have it. */
     ends: count,
     over: count,
     reviews: count,
-    /** The names of the tenants that were not in step, as far as there is room. */
+    /** The names of the tenants that were not in step, up to a limit. */
     off: z.partialRecord(z.enum(STANDINGS), z.array(z.string().max(100)).readonly()).readonly(),
   })
   .readonly();
 
-/** What is kept of one run of `fleet site`, for what it tells over time. */
+/** The stored results of one run of `fleet site`, for its charts. */
 export type SiteRun = z.output<typeof runSchema>;
 
-/** So many tenants that are not in step are kept by name: what is small stays small. */
+/** The maximum number of names to store, to keep the file small. */
 const MOST_NAMED = 1_000;
 
-/** What is kept of a reading. */
+/** Extracts the results to store from a reading. */
 export function runOf({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
   const named = tenants.filter(({ standing }) => standing !== "in-step").slice(0, MOST_NAMED);
   const byStanding = Map.groupBy(tenants, ({ standing }) => standing);
@@ -52,7 +52,7 @@ export function runOf({ at, tenants, ends, reviews }: FleetStatus): SiteRun {
   };
 }
 
-/** Reads what was kept; undefined where it is not what a run writes, as what another release or somebody else left. */
+/** Reads the stored results of a run. Undefined if the file has another format, for example from another release. */
 export function readRun(text: string): SiteRun | undefined {
   try {
     return runSchema.safeParse(JSON.parse(text)).data;
@@ -62,12 +62,14 @@ export function readRun(text: string): SiteRun | undefined {
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Of so many days all runs are kept, and of each day before the last one. */
+/** For how many days all runs are kept. Before that, only the last run of each day. */
 const WHOLE_DAYS = 7;
-/** So many of these: they are counted, and not by their age, so that a clock that is wrong once takes none away. */
+/** For how many earlier days a run is kept. Counts the days instead of using their age, so that a wrong clock doesn't delete any. */
 const KEPT_DAYS = 400;
 
-/** The runs that stay once there is one more, the oldest first: all of a week, then the last of each day, 400 of them. */
+/**
+ * Returns the runs to keep when one more is added, oldest first: all of the last 7 days, and the last one of each of the 400 days before.
+ */
 export function keptRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
   const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
   const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= WHOLE_DAYS * DAY_MS;
@@ -77,12 +79,12 @@ export function keptRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteR
   return [...daily.slice(-KEPT_DAYS), ...byTime.filter(isRecent)];
 }
 
-/** The name of the file that keeps a run: `2026-11-23T09-00-00-000Z.json`. */
+/** The file name of a stored run: `2026-11-23T09-00-00-000Z.json`. */
 export function runFile({ at }: SiteRun): string {
   return `${at.replaceAll(/[:.]/g, "-")}.json`;
 }
 
-/** The first of the runs, up to the last one, through which a tenant stood as it does in that; undefined where it was in step. */
+/** Finds the first of the latest consecutive runs in which a tenant had the same status as in the last one. Undefined if it was in step. */
 export function sinceWhen(name: string, runs: readonly SiteRun[]): SiteRun | undefined {
   const standingIn = ({ off }: SiteRun) =>
     STANDINGS.find((standing) => off[standing]?.includes(name) === true);

@@ -5,21 +5,21 @@ import type { FleetStatus } from "../../status/status-schema";
 import type { FleetEntries } from "./entry-store";
 import type { SiteRun } from "./runs";
 
-/** All that a site is made of. */
+/** All data of a site. */
 export interface SiteData {
   readonly status: FleetStatus;
   readonly entries: FleetEntries;
-  /** What the rollouts' journal says; undefined where there is none. */
+  /** The rollouts of the journal; undefined if there is none. */
   readonly rollouts: RecentRollouts | undefined;
-  /** The runs before that are kept, and this one as the last. */
+  /** The stored runs, with this one last. */
   readonly runs: readonly SiteRun[];
-  /** How many allows tenants hold, by {@link AGES}; undefined where no tenant was read. */
+  /** The number of allows of all tenants, by {@link AGES}; undefined if no tenant was read. */
   readonly ages: readonly number[] | undefined;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** How old an allow is: since the service says that it was made. The last is of those of which it does not say. */
+/** The age groups of allows, by the creation date that the service reports. The last group is for allows without such a date. */
 export const AGES = [
   { name: "up to 30 days", days: 30 },
   { name: "up to 90 days", days: 90 },
@@ -30,17 +30,17 @@ export const AGES = [
   { name: "not told", days: Number.NaN },
 ] as const;
 
-/** Counts the allows of a fleet by their age. */
+/** Counts the allows of a fleet by age. */
 export class AllowAges {
   readonly #nowMs: number;
-  /** By the tenant's name. */
+  /** By tenant name. */
   readonly #counts = new Map<string, number[]>();
 
   constructor(nowMs: number) {
     this.#nowMs = nowMs;
   }
 
-  /** Takes in what one tenant holds. */
+  /** Adds the allows of one tenant. */
   add(name: string, { rows }: Pick<Observed, "rows">): void {
     const counts = AGES.map(() => 0);
     this.#counts.set(name, counts);
@@ -54,12 +54,12 @@ export class AllowAges {
     }
   }
 
-  /** Forgets what one tenant holds. */
+  /** Removes the allows of one tenant. */
   forget(name: string): void {
     this.#counts.delete(name);
   }
 
-  /** By {@link AGES}; undefined where no tenant was read. */
+  /** The counts by {@link AGES}; undefined if no tenant was read. */
   get counts(): readonly number[] | undefined {
     if (this.#counts.size === 0) return undefined;
     const all = [...this.#counts.values()];

@@ -1,18 +1,16 @@
 import { type Html, html } from "../../../render/html-text";
 import { number } from "../../../render/words";
 
-/** One line of a chart. */
 export interface Series {
   readonly name: string;
-  /** One a time, in the same order. */
+  /** One value for each time, in the same order. */
   readonly values: readonly number[];
 }
 
 /**
- * How something went over time, as a drawing made here: no script and no inline style is needed for it, it is printed as it is seen, and
- * what it shows is a table too.
+ * Draws a line chart as SVG, without scripts or inline styles. It prints as it appears, and a table contains the same values.
  *
- * @param times ISO 8601, the oldest first; two or more.
+ * @param times ISO 8601, oldest first; two or more.
  */
 export function lineChart(title: string, times: readonly string[], series: readonly Series[]): Html {
   const [first = "", last = ""] = [times[0], times.at(-1)];
@@ -40,7 +38,7 @@ ${tableOf(title, times, series)}</figure>`;
 
 const WIDTH = 600;
 const HEIGHT = 150;
-/** The last of so many times are in the table; the files of the runs have all. */
+/** The maximum number of times in the table, which shows the latest. The files of the runs have all of them. */
 const MOST_ROWS = 60;
 
 function tableOf(title: string, times: readonly string[], series: readonly Series[]): Html {
@@ -58,7 +56,7 @@ function tableOf(title: string, times: readonly string[], series: readonly Serie
   )}</tr></thead><tbody>${rows}</tbody></table></div></details>`;
 }
 
-/** How many there are of each kind, as a table with bars in it. */
+/** Renders counts by kind, as a table with bars. */
 export function barTable(
   title: string,
   bars: readonly { readonly name: string; readonly count: number; readonly isOld?: boolean }[],
@@ -70,7 +68,7 @@ export function barTable(
   )}</tbody></table></div></figure>`;
 }
 
-/** A round number at or above the highest value. */
+/** Rounds up to a round number. */
 function niceTop(highest: number): number {
   if (highest <= 4) return 4;
   const power = 10 ** Math.floor(Math.log10(highest));

@@ -8,10 +8,10 @@ import { AGES, type SiteData } from "../data/site-data";
 import { barTable, lineChart } from "./charts";
 import { listChoices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
 
-/** So many points of a section are on the first page. */
+/** The maximum number of points of each section on the first page. */
 const POINTS = 5;
 
-/** The first page: how it stands, where something is allowed, what to look at, and how it went. */
+/** Renders the first page: the status, the allows, the points that need attention, and the history. */
 export function overviewPage(shell: Shell, data: SiteData): string {
   const { status } = data;
   const { sections } = toldStatus(status);
@@ -129,7 +129,7 @@ function charts({ runs, ages }: SiteData): Html | undefined {
   return html`<section><h2>Over time</h2><div class="charts">${drawn ?? html`<p class="source">This is the first run that is kept here. From the next one on, what drifted and what waits is drawn over time.</p>`}${aged}</div></section>`;
 }
 
-/** All that is to be looked at, in the words of `fleet status`. */
+/** Renders all points that need attention, in the words of `fleet status`. */
 export function attentionPage(shell: Shell): string {
   const { sections } = toldStatus(shell.status);
   return shellPage(shell, {
@@ -141,7 +141,7 @@ ${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => sectionH
   });
 }
 
-/** The page of an entry: which one, its address says behind the `#`. */
+/** Renders the page of an entry. The part of its URL after the `#` selects the entry. */
 export function entryPage(shell: Shell): string {
   return shellPage(shell, {
     title: "Entry",

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 
-/** What Windows has for devices, whatever comes behind the dot. */
+/** The names of devices on Windows, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/;
 
-/** The page of a tenant, relative to the site: the same in each run, and another one for each name on any file system. */
+/** The path of a tenant's page, relative to the site. It is the same in each run, and unique for each name on any file system. */
 export function tenantPage(name: string): string {
   return `tenants/${fileName(name)}.html`;
 }
 
-/** The page of a rollout, in the same way. */
+/** The path of a rollout's page, with the same properties. */
 export function rolloutPage(id: string): string {
   return `rollouts/${fileName(id)}.html`;
 }
@@ -22,14 +22,14 @@ function fileName(name: string): string {
     .replaceAll(/[^a-z0-9_-]/g, "-")}~${digestOf(name)}`;
 }
 
-/** What tells one text from another in the name of a file. */
+/** A digest that distinguishes texts in file names. */
 export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 12);
 }
 
 /**
- * Whether a path is one of those that sites have: nothing else is ever taken away, whatever a list of files says. Not the runs, which
- * are a site's memory.
+ * Whether a path is one that a site may contain. Only such paths are ever deleted, whatever a list of files contains. Excludes the stored
+ * runs, which are the site's history.
  */
 export function isSitePath(path: string): boolean {
   return /^(?:(?:index|tenants|rollouts|attention|entry)\.html|(?:tenants|rollouts)\/[a-z0-9][a-z0-9_.~-]{0,150}\.html|assets\/site-[0-9a-f]{12}\.(?:css|js)|data\/(?:fleet|entries-\d{1,6})-[0-9a-f]{12}\.js)$/.test(

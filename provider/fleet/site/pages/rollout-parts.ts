@@ -19,21 +19,21 @@ const TONES: Readonly<Record<RolloutMood, string>> = {
   running: "is-running",
 };
 
-/** The state of a rollout with its color. */
+/** Renders the state of a rollout with its colour. */
 export function rolloutState(report: RolloutReport): Html {
   const { mood, verdict } = toldRollout(report);
   return html`<span class="state ${TONES[mood]}">${verdict}</span>`;
 }
 
-/** Makes links to the pages of rollouts and tenants, where the site has one. */
+/** Renders links to the pages of rollouts and tenants, if the site has these pages. */
 export class PageLinks {
   readonly #rollouts: ReadonlyMap<string, RolloutReport>;
   readonly #tenants: ReadonlySet<string>;
   readonly #root: string;
 
   /**
-   * @param tenants the names of those that have a page.
-   * @param root the way from the page with the links to the site's folder.
+   * @param tenants the names of the tenants that have a page.
+   * @param root the relative path from the present page to the site's directory.
    */
   constructor(rollouts: readonly ShownRollout[], tenants: ReadonlySet<string>, root = "") {
     this.#rollouts = new Map(rollouts.map(({ report }) => [report.id, report]));
@@ -56,7 +56,7 @@ export class PageLinks {
     })}`;
   }
 
-  /** Which rollout this one rolls back, and which ones roll this one back. */
+  /** Renders which rollout this one rolls back, and which rollouts roll this one back. */
   rollbacks({ id, rollsBack, rolledBackBy }: RolloutReport): Html {
     const others = [...this.#rollouts.values()].filter((other) => other.rollsBack === id);
     const by = new Set([
@@ -71,7 +71,7 @@ export class PageLinks {
   }
 }
 
-/** A change, and what it is of. */
+/** Renders a change and its tenants. */
 export function changeHtml(change: KeptChange, where: Html): Html {
   const { words, more = [] } = changeLine(change);
   return html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span><div>${htmlWords(words)} ${where}${more.map(
@@ -80,27 +80,27 @@ export function changeHtml(change: KeptChange, where: Html): Html {
 `;
 }
 
-/** When it began, and who began it. */
+/** Formats the time of a rollout's beginning, and the person who began it. */
 export function startWords({ report, happened }: ShownRollout): Words {
   const by = happened.find(({ kind }) => kind === "started")?.by;
   const at = minute(report.startedAt ?? report.createdAt);
   return by === undefined ? at : say`${at} by ${given(excerpt(by))}`;
 }
 
-/** Who planned it; undefined where the journal does not know. */
+/** The person who planned the rollout; undefined if the journal doesn't know. */
 export function plannedBy({ origin }: ShownRollout): string | undefined {
   if (origin === undefined) return undefined;
   return excerpt(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`);
 }
 
-/** The commit that it was planned from; undefined where the journal does not know. */
+/** The commit of the plan; undefined if the journal doesn't know. */
 export function commitWords({ origin }: ShownRollout, length = 40): Words | undefined {
   if (origin?.revision === undefined) return undefined;
   const commit = given(excerpt(origin.revision.slice(0, length)));
   return origin.isChanged === true ? say`${commit} and uncommitted changes` : [commit];
 }
 
-/** The day on which its files and whole plans were removed from the journal. */
+/** States the day on which the rollout's files and whole plans were deleted from the journal. */
 export function prunedWords({ prunedAt }: ShownRollout): Words | undefined {
   if (prunedAt === undefined) return undefined;
   return [
@@ -108,7 +108,7 @@ export function prunedWords({ prunedAt }: ShownRollout): Words | undefined {
   ];
 }
 
-/** When each wave ran and how long it soaked: bars on one time line. */
+/** Renders the time of each wave's work and of its soak, as bars on one time axis. */
 export function timeline(report: RolloutReport): Html {
   const times = waveTimes(report);
   const { waves: states } = rolloutWords(report);
@@ -150,7 +150,7 @@ function spanOf({ startedAt, finishedAt, soakUntil }: WaveReport, lastAt = ""): 
   return { from, until, soaked: Math.max(until, Math.min(soak ?? until, finished ?? soak ?? until)) };
 }
 
-/** `10 changed, 2 failed and 1 unchanged`. */
+/** For example: `10 changed, 2 failed and 1 unchanged`. */
 export function countWords(counts: Readonly<Record<TenantState, number>>, none: string): Words {
   const states = Object.keys(TENANT_STATES) as TenantState[];
   const parts = states

@@ -22,16 +22,16 @@ import {
 } from "./rollout-parts";
 import { type Shell, shellPage } from "./shell";
 
-/** What the page of one rollout is made of. */
+/** The data of a rollout's page. */
 export interface RolloutPage {
   readonly shown: ShownRollout;
-  /** All that have a page. */
+  /** All rollouts that have a page. */
   readonly rollouts: readonly ShownRollout[];
   /** The names of the tenants that have a page. */
   readonly tenants: ReadonlySet<string>;
 }
 
-/** A rollout: its outcome, its waves, its failures, each change, each tenant, and what happened. */
+/** Renders a rollout: its outcome, its waves, its failures, each change, each tenant, and its events. */
 export function rolloutHtml(shell: Shell, { shown, rollouts, tenants }: RolloutPage): string {
   const { report } = shown;
   const links = new PageLinks(rollouts, tenants, "../");
@@ -106,7 +106,7 @@ function skippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
   )}</ul></section>`;
 }
 
-/** So many changes are on the page of a rollout. */
+/** The maximum number of changes on the page of a rollout. */
 const CHANGES = 500;
 
 function changesHtml({ report, tenants }: ShownRollout, links: PageLinks): Html {
@@ -133,7 +133,7 @@ function changeList(shared: readonly SharedChange<KeptChange>[], links: PageLink
   }`;
 }
 
-/** So many tenants of a change are shown without opening it. */
+/** The maximum number of a change's tenants to show without expanding the list. */
 const NAMES = 8;
 
 function whereHtml(names: readonly string[], links: PageLinks): Html {
@@ -141,10 +141,10 @@ function whereHtml(names: readonly string[], links: PageLinks): Html {
   return html`<details class="names"><summary>in ${counted(names.length, "tenant")}</summary>${links.tenants(names)}</details>`;
 }
 
-/** So many lines of a tenant are shown. */
+/** The maximum number of lines for each tenant. */
 const LEFT = 10;
 
-/** What the plans said that they leave as it is. */
+/** Renders the differences that the plans leave alone. */
 function leftHtml({ tenants }: RolloutReport, links: PageLinks): Html | undefined {
   const leaving = tenants.filter(({ left = [] }) => left.length > 0);
   if (leaving.length === 0) return undefined;

@@ -22,9 +22,9 @@ import {
 import { type Shell, shellPage } from "./shell";
 
 /**
- * The newest rollouts, each with its first tenants and changes, and its waves.
+ * Renders the newest rollouts, each with its first tenants and changes, and its waves.
  *
- * @param tenants the names of those that have a page.
+ * @param tenants the names of the tenants that have a page.
  */
 export function rolloutsPage(
   shell: Shell,
@@ -49,7 +49,7 @@ ${older > 0 ? html`<p class="source">and ${counted(older, "older rollout")}; <co
   });
 }
 
-/** So many tenants and changes of a rollout are in the list; its page has the rest. */
+/** The maximum number of tenants and changes of a rollout in the list. Its page has all of them. */
 const TENANTS = 8;
 const CHANGES = 3;
 

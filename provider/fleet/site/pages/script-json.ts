@@ -1,6 +1,6 @@
 import { printableJson } from "../../../settings/text";
 
-/** JSON that stands in a script or in a file of one: it ends none, and begins no element, whatever is in it. */
+/** Formats JSON so that it is safe inside a script element or a script file. No value can end the element or begin another one. */
 export function scriptJson(value: unknown): string {
   return printableJson(JSON.stringify(value)).replaceAll("<", "\\u003c");
 }

@@ -7,7 +7,7 @@ import type { FleetStanding, FleetStatus } from "../../status/status-schema";
 import { hiddenText, NAMED_TO_ACT, type ToldPoint, type ToldSection } from "../../status/told-status";
 import { tenantPage } from "./paths";
 
-/** What all pages of a site share. Addresses are relative to the site. */
+/** The parts that all pages of a site share. URLs are relative to the site. */
 export interface Shell {
   readonly status: FleetStatus;
   readonly style: string;
@@ -15,12 +15,12 @@ export interface Shell {
   readonly fleet: string;
 }
 
-/** A page of its own kind. */
+/** The parts that differ between pages. */
 export interface ShellPage {
   readonly title: string;
-  /** Where it is: `index.html`, `tenants/acme.html`. */
+  /** The path of the page: `index.html`, `tenants/acme.html`. */
   readonly path: string;
-  /** The data that it needs from the start, relative to the site. */
+  /** The data files that it loads at the start, relative to the site. */
   readonly data?: readonly string[];
   readonly main: Html;
 }
@@ -32,7 +32,7 @@ const PAGES = [
   ["rollouts.html", "Rollouts"],
 ] as const;
 
-/** A page with what stands around it. */
+/** Renders a page with its header, navigation and footer. */
 export function shellPage(
   { status, style, script, fleet }: Shell,
   { title, path, data = [], main }: ShellPage,
@@ -55,7 +55,7 @@ ${main}
   });
 }
 
-/** What a tenant's standing is called. */
+/** The display names of a tenant's statuses. */
 export const STANDING_NAMES: Readonly<Record<FleetStanding, string>> = {
   "in-step": "in step",
   behind: "behind",
@@ -67,12 +67,12 @@ export const STANDING_NAMES: Readonly<Record<FleetStanding, string>> = {
   "key-wrong": "wrong key",
 };
 
-/** A standing with its colour. */
+/** Renders a status with its colour. */
 export function standingHtml(standing: FleetStanding): Html {
   return html`<span class="state is-${standing}">${STANDING_NAMES[standing]}</span>`;
 }
 
-/** What is told to people, as text and Markdown have it too, with the tenants that it is of. */
+/** Renders a section with the same content as in text and Markdown, and with its tenants. */
 export function sectionHtml(
   { title, points, hidden }: ToldSection,
   { tenants: all }: FleetStatus,
@@ -90,10 +90,10 @@ export function sectionHtml(
   );
 }
 
-/** All of so many tenants are told as that, without their names. */
+/** With more tenants than this, a point that applies to all of them doesn't list their names. */
 const MANY = 8;
 
-/** The same on the page of the one tenant that it is of. */
+/** Renders a section on the page of its only tenant. */
 export function ownSectionHtml({ name, points, hidden }: ToldSection): Html {
   return pointsHtml(name, points, hidden, () => undefined);
 }
@@ -115,7 +115,7 @@ function pointsHtml(
 
 const LONGEST = 1_000;
 
-/** Which of the lists are shown, for the page's script. */
+/** Renders the choices of lists to show, for the page's script. */
 export function listChoices(...more: readonly Choice[]): Html {
   return choices("list", "Of which list", [
     { id: "list-any", value: "", label: "All" },
@@ -126,5 +126,5 @@ export function listChoices(...more: readonly Choice[]): Html {
   ]);
 }
 
-/** What is said where no script runs. */
+/** The message for browsers without scripts. */
 export const NO_SCRIPT = html`<noscript><p>This part needs the page's own script; all else is there without it.</p></noscript>`;

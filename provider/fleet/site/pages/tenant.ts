@@ -20,28 +20,28 @@ import { rolloutPage, tenantPage } from "./paths";
 import { scriptJson } from "./script-json";
 import { listChoices, NO_SCRIPT, ownSectionHtml, type Shell, STANDING_NAMES, shellPage } from "./shell";
 
-/** What the page of one tenant is made of. */
+/** The data of a tenant's page. */
 export interface TenantPage {
   readonly tenant: TenantStatus;
   readonly entries: TenantEntries;
-  /** What is said of its files. */
+  /** The facts about its files. */
   readonly ends: readonly FleetEnd[];
   readonly reviews: readonly FleetFinding[];
   readonly findings: readonly FleetFinding[];
-  /** What rollouts did to it, the newest first. */
+  /** The outcomes of its rollouts, newest first. */
   readonly history: readonly StackOutcome[];
   readonly runs: readonly SiteRun[];
-  /** The data that its entries are in, relative to the site. */
+  /** The data files with its entries, relative to the site. */
   readonly data: readonly string[];
 }
 
-/** So many rollouts of a tenant are told. */
+/** The maximum number of a tenant's rollouts to show. */
 const MOST_ROLLOUTS = 30;
 
-/** A tenant: how it stands, what differs, all that it has, and what rollouts did to it. */
+/** Renders a tenant: its status, its differences, all of its entries, and its rollouts. */
 export function tenantHtml(shell: Shell, page: TenantPage): string {
   const { tenant, entries, ends, reviews, findings, history, data } = page;
-  // Why it could not be read is the headline.
+  // The headline already shows the error.
   const { error: _told, ...shown } = tenant;
   const own: FleetStatus = { ...shell.status, tenants: [shown], ends, reviews, findings };
   const isRead = tenant.error === undefined;
@@ -161,7 +161,7 @@ function factsOf({
   ];
 }
 
-/** On what the mail's column rests. */
+/** Describes the mail that the mail column is based on. */
 function mailHtml(mail: MailSeen | undefined): Html | undefined {
   if (mail === undefined) return undefined;
   const { days, threats, reports, missing } = mail;

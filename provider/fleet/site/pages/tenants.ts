@@ -6,7 +6,7 @@ import { STANDINGS, type TenantStatus } from "../../status/status-schema";
 import { tenantPage } from "./paths";
 import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 
-/** All tenants, the worst first. */
+/** Renders all tenants, the worst first. */
 export function tenantsPage(shell: Shell): string {
   const { tenants } = shell.status;
   const sorted = tenants.toSorted(
