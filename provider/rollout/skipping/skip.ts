@@ -140,7 +140,7 @@ function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>
   return found;
 }
 
-/** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent unskipping. */
+/** The project and the backend, as far as they are known. A targets file that is broken or missing must not prevent the end of a skip. */
 function whoseOf({ file, environment }: Pick<SkipRequest, "file" | "environment">): Partial<WhoseRollouts> & {
   readonly names?: ReadonlyMap<string, string>;
 } {
