@@ -1,20 +1,18 @@
 import { z } from "zod";
 
 /**
- * What a rollout leaves in the state of each stack that it changes, as an output of the stack: so that a run with another journal knows of
- * it, also once the rollout is done. A rollout that changes nothing, only removes what has expired, or reverts drift, leaves the marker as it
- * was.
+ * The marker that a rollout leaves in the state of each stack that it changes, as an output of the stack. A run with another journal can
+ * then detect it, even after the rollout is done. A rollout keeps the existing marker if it changes nothing, only prunes expired entries,
+ * or reverts drift.
  */
 export interface StackMarker {
-  /** The rollout's id. */
   readonly rollout: string;
-  /** Its place in the order in which rollouts started. */
+  /** Its position in the order in which rollouts started. */
   readonly seq: number;
-  /** When it changed the stack; ISO 8601, UTC. */
+  /** When it changed the stack: ISO 8601, UTC. */
   readonly at: string;
 }
 
-/** The output's name. */
 export const MARKER_OUTPUT = "emailSecurityRollout";
 
 const state = z.object({
@@ -32,7 +30,7 @@ const marker = z.object({
 });
 
 /**
- * Reads the marker of a stack; undefined where it has none, as after a run of the user's own program.
+ * Reads a stack's marker. Undefined if it has none, for example after a run of the user's own program.
  *
  * @param exported the state as `pulumi stack export` prints it.
  */
