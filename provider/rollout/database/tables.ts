@@ -10,7 +10,7 @@ export const SKIPS_VERSION = 2;
 export const SEQUENCE_VERSION = 3;
 
 /**
- * The table of the rate limits that all processes share per service address: when the next unreserved permit is due, and until
+ * The table of the rate limits that all processes share per service address: when the next unreserved token is due, and until
  * when the service wants no requests. Times are milliseconds since 1970 by the database's clock, or with SQLite by this machine's.
  */
 export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (

@@ -2,9 +2,9 @@
  * The kinds of notices.
  *
  * - `waiting`: a rollout waits for a person, at a gate or after the wave of `--until`. `unhealthy`: a wave's health check stopped it.
- * `stopped`: it stopped for another reason, or was interrupted. `done`: it finished with changes or failures.
+ *   `stopped`: it stopped for another reason, or was interrupted. `done`: it finished with changes or failures.
  * - `drift`: tenants differ from their files. `expiring`: entries expire within the requested number of days. Only fleet status
- * sends these two, on request.
+ *   sends these two, on request.
  */
 export const NOTICE_KINDS = ["waiting", "stopped", "unhealthy", "done", "drift", "expiring"] as const;
 
