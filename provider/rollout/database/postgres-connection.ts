@@ -23,7 +23,7 @@ interface Connecting
 /** The location of a PostgreSQL database, and how to connect to it. */
 export interface PostgresPlace {
   readonly config: Connecting;
-  /** `postgres at db.example:5432/rollouts`, without the password. */
+  /** `PostgreSQL at db.example:5432/rollouts`, without the password. */
   readonly name: string;
   /** The schema of the journal. */
   readonly schema: string;

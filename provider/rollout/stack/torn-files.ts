@@ -129,7 +129,7 @@ export function lockFolder({ backend, project, stack }: StackFiles): string {
 }
 
 /**
- * Says what to do about a truncated state, which a power failure or a full disk can cause, and where the previous state is.
+ * Says what to do about a truncated state, and where the previous state is. A power failure or a full disk can truncate it.
  * Undefined if the state is complete.
  *
  * @param files without a stack: the first truncated state of the project.
