@@ -1,7 +1,7 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 
 /**
- * The PostgreSQL database of a rollout can't be used: which, what happened, and what to do; never its password.
+ * The PostgreSQL database of a rollout can't be used. The message says which one, what happened and what to do, without the password.
  * `ERR_ROLLOUT_DATABASE`
  */
 export class DatabaseError extends EmailSecurityError {

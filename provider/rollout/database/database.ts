@@ -1,42 +1,41 @@
-/** What is stored in a column. */
+/** A value stored in a column. */
 export type SqlValue = string | number | null | Uint8Array;
 
-/** One row, by the names of its columns. */
+/** One row, keyed by column name. */
 export type Row = Readonly<Record<string, SqlValue>>;
 
 /**
- * A database with the few statements that the journal needs, written so that SQLite and PostgreSQL take them alike:
- * parameters are `$1`, `$2`, …; times are integers of milliseconds; JSON is text.
+ * A database with the few statements that the journal needs. SQLite and PostgreSQL both accept them:
+ * parameters are `$1`, `$2`, …; times are integers in milliseconds; JSON is text.
  */
 export interface Database {
-  /** Which of the two it is. */
   readonly dialect: "sqlite" | "postgres";
-  /** Why nothing can be written, and what to do: a clause that ends a sentence. Reads work all the same. */
+  /** Why the database is read-only, and what to do: a clause that ends a sentence. Reads still work. */
   readonly unwritable?: string | undefined;
-  /** Runs a statement and answers its rows; those of `RETURNING`, where it writes. */
+  /** Runs a statement and returns its rows. A write returns the rows of its `RETURNING` clause. */
   query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]>;
   /**
-   * Runs statements that take effect together or not at all, one after the other with nobody else's writes between. The
-   * work may be called again when it lost a race, so it does nothing but statements.
+   * Runs statements atomically, with no concurrent writes between them. May call `work` again after a lost race, so `work` must only run
+   * statements.
    */
   transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T>;
   /**
-   * Holds a name until it is let go of, or this process dies. Undefined when somebody else holds it.
+   * Holds a name until it is released or this process dies. Returns undefined if another holder has it.
    *
-   * @param lost told when it was lost, as with the connection: then whoever held it must stop at once.
+   * @param lost called when the hold is lost, for example with the connection. The holder must then stop at once.
    */
   hold(name: string, lost: (why: string) => void): Promise<Hold | undefined>;
-  /** Whether somebody holds a name now. Only reads. */
+  /** Whether anyone holds a name now. Only reads. */
   isHeld(name: string): Promise<boolean>;
-  /** From so many milliseconds on, waits for nothing any more: what can't be done then fails. */
+  /** After `ms` milliseconds, stops waiting: an operation that can't complete then fails. */
   hurry(ms: number): void;
   close(): Promise<void>;
 }
 
-/** What takes statements: a database, or a transaction of it. */
+/** Runs statements: a database, or one of its transactions. */
 export type Queryable = Pick<Database, "query" | "dialect">;
 
-/** A name that is held. */
+/** A held name. */
 export interface Hold {
   release(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 
-/** The database of a rollout can't be used: what happened, where, and what to do. `ERR_ROLLOUT_JOURNAL` */
+/** The database of a rollout can't be used. The message says what happened, where, and what to do. `ERR_ROLLOUT_JOURNAL` */
 export class JournalError extends EmailSecurityError {
-  /** Whether the file is not the one any more that was opened: then there is nothing to go on with. */
+  /** Whether the opened file was deleted or replaced. The run can't continue then. */
   readonly isGone: boolean;
 
   constructor(message: string, { isGone = false, ...options }: ErrorOptions & { isGone?: boolean } = {}) {

@@ -3,13 +3,13 @@ import { isPostgres } from "../../settings/postgres-address";
 import type { Database } from "./database";
 import { openSqlite, type SqliteOptions } from "./sqlite-database";
 
-/** Where the journal is kept when nothing else is said: beside the targets file's working folder. */
+/** The default location of the journal, relative to the working directory of the targets file. */
 export const DEFAULT_JOURNAL = ".email-security/rollouts.db";
 
 /**
- * Opens the journal's database: PostgreSQL by its address, or a SQLite file.
+ * Opens the journal's database: PostgreSQL for a URL, otherwise a SQLite file.
  *
- * @throws {MissingPackageError} where PostgreSQL's packages are not installed: those of the queue too, which no run does without.
+ * @throws {MissingPackageError} if the packages for PostgreSQL are not installed. These include the queue's, which every run needs.
  */
 export async function openDatabase(place: string, options: SqliteOptions = {}): Promise<Database> {
   if (!isPostgres(place)) return await openSqlite(place, options);

@@ -1,22 +1,22 @@
 import type { Database } from "./database";
 
-/** What is asked for is waited for so long at least, in milliseconds: two who write at once are no failure. */
+/** The minimum wait in milliseconds. Two concurrent writers are not a failure. */
 const LEAST_MS = 1_000;
 
-/** How long what a database can't do now is tried again: until its own time is over, or somebody who waits is in a hurry. */
+/** Limits how long a failing database operation is retried: until its own timeout, or until a caller hurries it. */
 export class Patience {
   #until = Number.POSITIVE_INFINITY;
 
-  /** From so many milliseconds on, nothing is waited for any more. */
+  /** After `ms` milliseconds, stops waiting. */
   hurry(ms: number): void {
     this.#until = Math.min(this.#until, performance.now() + ms);
   }
 
   /**
-   * Whether what failed is to be tried no more.
+   * Whether to stop retrying.
    *
    * @param since when it began to fail, by `performance.now()`.
-   * @param patienceMs how long it would be waited for.
+   * @param patienceMs its own timeout, in milliseconds.
    */
   isOver(since: number, patienceMs: number): boolean {
     const now = performance.now();
@@ -24,10 +24,10 @@ export class Patience {
   }
 }
 
-/** How long a database that can't be used is waited for after Ctrl-C, in milliseconds: what is under way may yet be written. */
+/** How long to wait for an unusable database after Ctrl-C, in milliseconds. Work in progress may still be written. */
 const STOPPING_MS = 5_000;
 
-/** Who asks to end does not wait for a database that can't be used. */
+/** Shortens the waits for an unusable database when the user asks to stop. */
 export function hurriedBy(
   database: Pick<Database, "hurry">,
   { stopping, aborted }: { readonly stopping?: AbortSignal; readonly aborted?: AbortSignal },

@@ -4,46 +4,47 @@ import { DatabaseError } from "./database-error";
 import { ended } from "./postgres-session";
 import { completeTls, withoutTls } from "./postgres-tls";
 
-/** Where journals are when the URL names no other schema. */
+/** The schema of journals if the URL names no other. */
 const DEFAULT_SCHEMA = "email_security";
 
-/** What `pg` says of a server that has no TLS. */
+/** The message of `pg` for a server without TLS. */
 const NO_TLS = "The server does not support SSL connections";
 
-/** How long to wait for a connection, in milliseconds. */
+/** The connection timeout in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/** What is set of a connection, as `pg` and the queue understand it alike. */
+/** Connection settings that `pg` and the queue both understand. */
 interface Connecting
   extends Pick<ClientConfig, "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
   readonly connectionString: string;
   readonly connectionTimeoutMillis: number;
 }
 
-/** Where a PostgreSQL database is, and how a connection to it is made. */
+/** The location of a PostgreSQL database, and how to connect to it. */
 export interface PostgresPlace {
   readonly config: Connecting;
-  /** `postgres at db.example:5432/rollouts`, without the password. */
+  /** `PostgreSQL at db.example:5432/rollouts`, without the password. */
   readonly name: string;
   /** The schema of the journal. */
   readonly schema: string;
   /** The schema of the queue. */
   readonly queueSchema: string;
-  /** An error of `pg` as one of ours: what was done, what came, and what to do. Our own stay as they are. */
+  /** Converts an error of `pg` to one of ours, which says what failed, why, and what to do. Returns our own errors unchanged. */
   told(error: unknown, doing: string): Error;
 }
 
 /**
- * Reads the URL of a database: `postgres://user:password@host:port/database`. `sslmode` means what it does to PostgreSQL's own
- * programs ({@link completeTls}), and a server that lacks TLS is asked for its word on it once; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
- * out comes from PostgreSQL's environment variables.
+ * Parses the URL of a database: `postgres://user:password@host:port/database`. `sslmode` has the same meaning as for libpq ({@link
+ * completeTls}).
+ * If plain text is allowed, it connects once to find out whether the server has TLS. A `search_path` among the URL's `options` names the
+ * schema of the journal. The default is `email_security`. PostgreSQL's environment variables supply omitted parts.
  *
- * @throws {DatabaseError} when it is none.
+ * @throws {DatabaseError} if the URL is invalid.
  */
 export async function postgresPlace(url: string): Promise<PostgresPlace> {
   let parsed: URL;
   try {
-    // A socket's folder stands among the parameters, and no host then.
+    // A URL with a socket has its directory among the parameters, and no host.
     parsed = new URL(url.replace("@/", "@socket/"));
   } catch {
     throw noUrl();
@@ -54,12 +55,12 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     connectionString: tls.url,
     application_name: "email-security",
     connectionTimeoutMillis: CONNECT_MS,
-    // What has vanished without a word is noticed, on this side as on the server's.
+    // Keepalives detect a peer that vanished without closing the connection.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   };
   const { host, port, database = "", user = "", password } = described(over);
-  // Nobody listens in on a socket of this machine.
+  // A local socket can't be intercepted.
   const isPlain = host.startsWith("/") || (tls.mayBePlain && (await hasNoTls(over)));
   const config: Connecting = isPlain ? { ...over, connectionString: withoutTls(url) } : over;
   const schema = schemaIn(parsed.searchParams.get("options") ?? "");
@@ -78,20 +79,20 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
   };
 }
 
-/** Whether a connection was lost, or there is none to be had now: what was under way may be tried on another. */
+/** Whether the connection was lost or is unavailable now. The operation may be retried on another connection. */
 export function isConnectionLost(error: unknown): boolean {
   const { code, message, cause } = partsOf(error);
   if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return true;
   return cause !== undefined && isConnectionLost(cause);
 }
 
-/** Whether a transaction lost a race, or the server had too much to do: it may be tried again. */
+/** Whether a transaction lost a race, or the server was overloaded. It may be retried. */
 export function isRaceLost(error: unknown): boolean {
   const { code, cause } = partsOf(error);
   return RACES.has(code) || (cause !== undefined && isRaceLost(cause));
 }
 
-/** Of an error, or of what stands for one: pg-boss tells of copies. */
+/** Accepts plain objects as well, because pg-boss emits copies of errors. */
 function partsOf(error: unknown): {
   readonly code: string;
   readonly message: string;
@@ -101,7 +102,7 @@ function partsOf(error: unknown): {
   return { code: String(code ?? ""), message: String(message ?? ""), cause };
 }
 
-/** A server that ends, starts or has no room, a network that fails. */
+/** The server is stopping, starting or full, or the network fails. */
 const LOST = new Set([
   ...["57P01", "57P02", "57P03", "57P05", "25P03", "53300"],
   ...[
@@ -114,11 +115,11 @@ const LOST = new Set([
     "ENETDOWN",
     "EAI_AGAIN",
   ],
-  // The socket of a server that is not there.
+  // The socket of a server that isn't running.
   "ENOENT",
 ]);
 const LOST_MESSAGE = /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
-/** Serialization, deadlock, a lock or a statement that took too long, two who made the same schema at once. */
+/** Serialization failure, deadlock, lock timeout, statement timeout. */
 const RACES = new Set(["40001", "40P01", "55P03", "57014"]);
 
 function noUrl(): DatabaseError {
@@ -127,7 +128,7 @@ function noUrl(): DatabaseError {
   );
 }
 
-/** Whether the server says that it has no TLS. What else may be wrong is told by who connects next. */
+/** Whether the server reports that it has no TLS. The next connection reports any other problem. */
 async function hasNoTls(config: ClientConfig): Promise<boolean> {
   const client = new Client(config);
   client.on("error", () => {});
@@ -145,7 +146,7 @@ function described(config: ClientConfig): Client {
   try {
     return new Client(config);
   } catch (cause) {
-    // Such as a certificate's file that is not there.
+    // For example, a certificate file is missing.
     throw new DatabaseError(`The database's URL can't be used: ${printable(messageOf(cause))}`, { cause });
   }
 }
@@ -160,7 +161,7 @@ function schemaIn(options: string): string {
 }
 
 function messageOf(error: unknown): string {
-  // Of several addresses that were tried, none has a message of its own.
+  // After several addresses failed, the aggregate error has no message of its own.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
   return partsOf(error).message || String(error);
 }

@@ -9,40 +9,41 @@ import { isConnectionLost, isRaceLost, type PostgresPlace, postgresPlace } from 
 import { holdInPostgres } from "./postgres-hold";
 import { ended, setSession } from "./postgres-session";
 
-/** What holds for each connection of the pool. */
+/** The session settings of each connection in the pool. */
 const SESSION = {
-  // Times of its own that are longer than a pause of this process would block everybody else.
+  // Without these timeouts, a long pause of this process would block every other writer.
   idle_in_transaction_session_timeout: "15s",
   statement_timeout: "25s",
 };
-/** How long an answer may take, in milliseconds: longer than the server itself gives a statement. */
+/** How long an answer may take, in milliseconds: longer than the server's own statement timeout. */
 const STATEMENT_MS = 30_000;
-/** How many connections to keep at most; a hold has one more. */
+/** The maximum number of pooled connections. Each hold uses one more. */
 const CONNECTIONS = 8;
-/** Of each transaction that was committed, for a while: its mark. */
+/** The table that records the mark of each committed transaction for a while. */
 const MARKS = "committed";
-/** How long a mark is kept, in milliseconds: longer than anybody waits for a server. */
+/** How long to keep a mark, in milliseconds: longer than any wait for a server. */
 const MARK_KEPT_MS = 3_600_000;
-/** The backoff before a retry, in milliseconds, at first and at most. */
+/** The backoff before a retry, in milliseconds. */
 const BACKOFF = { baseMs: 50, maxMs: 2_000 };
 
-/** How often to see whether somebody is in a hurry, in milliseconds. */
+/** How often to check whether the caller is in a hurry, in milliseconds. */
 const LOOK_MS = 250;
 
 export interface PostgresOptions {
-  /** How long a server that went away is waited for, in milliseconds. Default: 60,000. */
+  /** How long to wait for an unavailable server, in milliseconds. Default: 60,000. */
   readonly patienceMs?: number;
 }
 
 /**
- * Opens a PostgreSQL database (11 or newer) as a {@link Database}. Its tables are in a schema of their own, `email_security`, or the one
- * that the URL's `options` name as `search_path`; it is made where there is none.
+ * Opens a PostgreSQL database (11 or newer) as a {@link Database}. Its tables are in the schema `email_security`, or in the one
+ * that `search_path` names in the URL's `options`. Creates a missing schema.
  *
- * Whatever writes has its turn: one writer after the other, on all machines, as in a SQLite file. What lost its connection is done again on
- * another, a transaction whose end is not known only when it was not committed. Texts can't hold a
- * NUL character in PostgreSQL: it becomes U+FFFD.
+ * Writers on all machines take turns, as with a SQLite file. An operation that lost its connection is retried on another one. If the
+ * outcome
+ * of a transaction is unknown, it is retried only if it was not committed. PostgreSQL can't store NUL characters in text, so they become
+ * U+FFFD.
  *
- * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` when it can't be reached or used; from each method too.
+ * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used. Each method throws it too.
  */
 export async function openPostgres(
   url: string,
@@ -63,7 +64,7 @@ class PostgresDatabase implements Database {
   readonly dialect = "postgres";
   readonly #place: PostgresPlace;
   readonly #patienceMs: number;
-  /** The number of the lock that writers have one after the other. */
+  /** The key of the advisory lock that serializes writers. */
   readonly #turn: bigint;
   readonly #pool: Pool;
   readonly #holds = new Set<Hold>();
@@ -80,22 +81,22 @@ class PostgresDatabase implements Database {
       query_timeout: STATEMENT_MS,
       types: { getTypeParser: valueReader },
       onConnect: async (client) => {
-        // A connection that breaks says so to whoever uses it.
+        // A broken connection already reports the error to its user.
         client.on("error", () => {});
         await setSession(client, { ...SESSION, search_path: place.schema });
       },
     });
-    // One that breaks while nobody uses it is replaced by the next that is needed.
+    // The pool replaces a connection that breaks while idle.
     this.#pool.on("error", () => {});
   }
 
   async makeSchema(): Promise<void> {
     const { schema } = this.#place;
-    // A wrong address is told at once; a server that is starting is waited for.
+    // A wrong address fails at once, but a starting server is worth waiting for.
     await this.#patiently(() => this.#connected((client) => this.#run(client, "select 1")), isStarting);
     await this.#connected(async (client) => {
       await this.#begin(client);
-      // Who may not create anything may use what is there.
+      // A user without the right to create anything may use existing tables.
       const isThere = async (sql: string, name: string) => (await this.#run(client, sql, [name])).length > 0;
       if (!(await isThere("select 1 as found from pg_namespace where nspname = $1", schema))) {
         await this.#run(client, `create schema ${schema}`);
@@ -121,11 +122,11 @@ class PostgresDatabase implements Database {
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
-    /** An attempt of which is not known whether it was committed. */
+    /** An attempt whose commit has an unknown outcome. */
     let doubtful: { readonly mark: string; readonly answer: T } | undefined;
     const attempt = async (client: Client): Promise<T> => {
       await this.#begin(client);
-      // With the lock, whoever was before has ended, one way or the other.
+      // Holding the lock means that the previous attempt has ended, committed or not.
       if (doubtful && (await this.#isMarked(client, doubtful.mark))) {
         await this.#run(client, "rollback");
         return doubtful.answer;
@@ -171,7 +172,7 @@ class PostgresDatabase implements Database {
     await ended(this.#pool);
   }
 
-  /** Begins a transaction when it is this one's turn: nobody else writes from here on, so that nothing can lose a race. */
+  /** Begins a transaction and waits for the writers' lock. No one else writes from here on, so the transaction can't lose a race. */
   async #begin(client: Client): Promise<void> {
     await this.#run(
       client,
@@ -179,7 +180,7 @@ class PostgresDatabase implements Database {
     );
   }
 
-  /** Commits, with a mark by which it can be told later that it was. */
+  /** Commits, with a mark that proves later that the commit took effect. */
   async #commit(client: Client, mark: string): Promise<void> {
     const now = Date.now();
     await this.#run(
@@ -202,7 +203,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Works with a connection of the pool, and gives it back as it was, or ends it. */
+  /** Runs work on a pooled connection, then returns the connection to the pool or closes it. */
   async #connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw this.#place.told(error, "connecting");
@@ -217,7 +218,7 @@ class PostgresDatabase implements Database {
     }
   }
 
-  /** Does what may be done again until it works, as long as patience lasts. */
+  /** Retries an operation until it succeeds or the patience is over. */
   async #patiently<T>(attempt: () => Promise<T>, mayBeAgain: (error: unknown) => boolean): Promise<T> {
     const since = performance.now();
     for (let failures = 1; ; failures++) {
@@ -227,13 +228,13 @@ class PostgresDatabase implements Database {
       } catch (error) {
         const isOurs = error instanceof DatabaseError;
         if (!isOurs || !mayBeAgain(error) || this.#patience.isOver(since, this.#patienceMs)) throw error;
-        // Not all at once, who have lost the same server.
+        // Jitter spreads the retries of clients that lost the same server.
         await sleep(delayMs(failures, Math.random(), BACKOFF));
       }
     }
   }
 
-  /** An answer that may never come is not waited for by who is in a hurry. */
+  /** Stops waiting for an answer when the caller is in a hurry, since it may never come. */
   async #unlessHurried<T>(answer: Promise<T>, since: number): Promise<T> {
     const { promise: hurried, reject } = Promise.withResolvers<never>();
     const look = setInterval(() => {
@@ -255,7 +256,7 @@ async function giveBack(client: PoolClient, error: unknown): Promise<void> {
     return;
   }
   try {
-    // Outside of a transaction it does nothing.
+    // A no-op outside a transaction.
     await client.query("rollback");
     client.release();
   } catch (failure) {
@@ -263,17 +264,17 @@ async function giveBack(client: PoolClient, error: unknown): Promise<void> {
   }
 }
 
-/** Whether a server is starting, or has no connection left: it will have one soon. */
+/** Whether a server is starting or has no free connection. Both pass soon. */
 function isStarting(error: unknown): boolean {
   const { code = "" } = ((error as Error).cause ?? {}) as { code?: string };
   return code === "57P03" || code === "53300";
 }
 
-/** By the numbers of PostgreSQL's types: whole numbers, floating ones, and what `sum` makes of them. */
+/** PostgreSQL's type numbers of integers, floats and the results of `sum`. */
 const NUMBERS: ReadonlySet<number> = new Set([20, 21, 23, 26, 700, 701, 1700]);
 const [BOOLEAN, BYTEA] = [16, 17];
 
-/** Reads values as SQLite gives them: numbers, 1 and 0 for true and false, bytes, and text for all else. */
+/** Reads values as SQLite returns them: numbers, 1 and 0 for booleans, bytes, and text for all other types. */
 function valueReader(type: number): (value: string) => SqlValue {
   if (NUMBERS.has(type)) return exactNumber;
   if (type === BOOLEAN) return (value) => (value === "t" ? 1 : 0);

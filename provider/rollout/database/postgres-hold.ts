@@ -3,20 +3,20 @@ import type { Hold } from "./database";
 import type { PostgresPlace } from "./postgres-connection";
 import { ended, setSession, VANISHED_MS } from "./postgres-session";
 
-/** How often to see whether a hold still stands, in milliseconds. */
+/** How often to check a hold, in milliseconds. */
 const HEARTBEAT_MS = 2_000;
 /**
- * Since when nothing may have been heard of the server, in milliseconds. Less than it takes the server to let another
- * one hold the name, so that whoever has lost it knows first.
+ * The longest silence of the server before a hold counts as lost, in milliseconds. It is shorter than the time after which
+ * the server lets another client hold the name. The previous holder therefore notices first.
  */
 const SILENCE_MS = VANISHED_MS - 1_000;
 
 /**
- * Holds a name by an advisory lock of PostgreSQL, on a connection of its own. Undefined when somebody else holds it.
+ * Holds a name with an advisory lock of PostgreSQL, on its own connection. Returns undefined if another client holds it.
  *
- * It is lost when the connection is, when the server is not heard of for ten seconds, or when the session is another
- * one all of a sudden, as behind a pooler. The server frees it at once when this process ends, eleven seconds after this
- * machine has vanished, and half a minute after this process has stopped without ending.
+ * The hold is lost with the connection, after ten seconds of silence from the server, or when the session changes, as behind a
+ * pooler. The server releases it at once when this process ends, eleven seconds after this machine vanishes,
+ * and 30 seconds after this process hangs.
  */
 export async function holdInPostgres(
   place: PostgresPlace,
@@ -30,7 +30,7 @@ export async function holdInPostgres(
   try {
     await client.connect();
     await setSession(client, { idle_session_timeout: "30s" });
-    // Of the two numbers of such a lock, the second is the name's.
+    // The lock has two keys: a namespace, and the name.
     const sent = performance.now();
     const { rows } = await client.query("select pg_try_advisory_lock(hashtext($1), hashtext($2)) as held", [
       `${place.schema} holds`,
@@ -65,7 +65,7 @@ class HeldName implements Hold {
   async release(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    // It would end with its session, but not before this is answered.
+    // The lock ends with the session, but this call confirms the release.
     await this.#client.query("select pg_advisory_unlock_all()").catch(() => {});
     await ended(this.#client);
   }

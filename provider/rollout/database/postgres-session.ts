@@ -2,24 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Client, ClientBase, Pool } from "pg";
 
 /**
- * How soon a server notices that its client's machine is gone: eleven seconds after it last heard of it. Then it takes
- * back what was open, and frees what was held.
+ * How soon a server notices that its client's machine is gone: eleven seconds after its last sign of life. The server then rolls back
+ * open transactions and releases held locks.
  */
 export const VANISHED_MS = 11_000;
 
-/** Of each connection. */
+/** The settings of every connection. */
 const COMMON = {
   tcp_keepalives_idle: "5",
   tcp_keepalives_interval: "2",
   tcp_keepalives_count: "3",
   tcp_user_timeout: `${VANISHED_MS}`,
-  // In the middle of a statement too.
+  // Also checks during a statement.
   client_connection_check_interval: "2s",
   bytea_output: "hex",
   client_min_messages: "warning",
 };
 
-/** Sets what the server knows of these settings for the session of a connection. */
+/** Applies the settings that the server supports to a connection's session. */
 export async function setSession(
   client: ClientBase,
   settings: Readonly<Record<string, string>>,
@@ -32,11 +32,11 @@ export async function setSession(
       [names, names.map((name) => wanted[name as keyof typeof wanted])],
     );
   const names = Object.keys(wanted);
-  // A server on another system than Linux knows this one, and refuses it.
+  // Servers on systems other than Linux know this setting but reject it.
   await set(names).catch(() => set(names.filter((name) => name !== "client_connection_check_interval")));
 }
 
-/** Ends a connection, or a pool of them; one that answers no more is not waited for. */
+/** Closes a connection or a pool, without waiting for one that no longer answers. */
 export async function ended(connections: Client | Pool): Promise<void> {
   await Promise.race([connections.end().catch(() => {}), sleep(2_000, undefined, { ref: false })]);
 }

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { quote } from "../../settings/text";
 import { DatabaseError } from "./database-error";
 
-/** A database's URL that says how its connection is encrypted. */
+/** A database URL with complete TLS parameters. */
 export interface TlsUrl {
-  /** The parameters mean to `pg` what they mean to libpq. */
+  /** `pg` gives the parameters the same meaning as libpq. */
   readonly url: string;
   /** Whether to continue in plain text if the server has no TLS, which `pg` doesn't do by itself. */
   readonly mayBePlain: boolean;
@@ -37,13 +37,13 @@ export function completeTls(url: string, environment: NodeJS.ProcessEnv): TlsUrl
   // Node.js trusts the authorities of the system by default.
   if (root === "system") parameters.delete("sslrootcert");
   parameters.delete("ssl");
-  // `pg` lacks `allow`. It differs from `prefer` in what is tried first.
+  // `pg` lacks `allow`, which differs from `prefer` only in what it tries first.
   parameters.set("sslmode", mode === "allow" ? "prefer" : mode);
   parameters.set("uselibpqcompat", "true");
   return { url: withParameters(url, parameters), mayBePlain: mode === "allow" || mode === "prefer" };
 }
 
-/** The same URL for a connection in plain text. */
+/** Returns the same URL for a connection in plain text. */
 export function withoutTls(url: string): string {
   const parameters = parametersIn(url);
   for (const name of ["ssl", "uselibpqcompat", ...Object.keys(FILES)]) parameters.delete(name);

@@ -20,39 +20,39 @@ import {
 } from "./sqlite-file";
 import { makeTables, versionOf } from "./tables";
 
-/** How long one attempt to get SQLite's lock may block this process, in milliseconds; others have their turn between two. */
+/** How long one attempt to lock SQLite may block this process, in milliseconds. Other work runs between attempts. */
 const BLOCK_MS = 50;
-/** The wait between two attempts, in milliseconds, and up to twice as long. */
+/** The shortest wait between two attempts, in milliseconds. Jitter at most doubles it. */
 const RETRY_MS = 25;
-/** After so long it is told that something is waited for, in milliseconds. */
+/** How long to wait before logging it, in milliseconds. */
 const TELL_MS = 2_000;
-/** SQLite's name for a database that has no file. */
+/** SQLite's name for a database without a file. */
 const IN_MEMORY = ":memory:";
-/** How many statements are kept prepared. Their texts are constants, but for lists of parameters. */
+/** The maximum number of cached prepared statements. Their texts are constant except for parameter lists. */
 const KEPT_STATEMENTS = 200;
 
 export interface SqliteOptions {
-  /** Told what is waited for, a line each. */
+  /** Receives one line about each wait. */
   readonly log?: (line: string) => void;
 }
 
 /**
- * Opens a SQLite file as a {@link Database} with the journal's tables, and makes it, and its folder, where there is none; only
- * this user may read it.
+ * Opens a SQLite file as a {@link Database} with the journal's tables. Creates the file and its directory if they are missing,
+ * readable only by this user.
  *
- * Several processes of one machine may use it at once. A commit is on the disk before it is answered. The file belongs on
- * a disk of this machine: the locks of network file systems can't be relied on.
+ * Several processes on one machine may use it at once. A commit is on disk before the call returns. The file must be
+ * on a local disk, because the locks of network file systems are unreliable.
  *
- * A lock of another process is waited for, two minutes at most; a disk that is full or fails, ten seconds. A file that was deleted,
- * replaced or emptied while it is open is an error of the next statement.
+ * Waits up to two minutes for a lock of another process, and ten seconds for a full or failing disk. If the file is deleted,
+ * replaced or emptied while open, the next statement fails.
  *
- * A name is held by the operating system's lock on an empty file beside it, `<file>.<name>.lock`. It ends with the process,
- * however that ends, so nothing has to be renewed; it is lost only with that file. The empty file stays.
+ * A hold is the operating system's lock on an empty file next to it, `<file>.<name>.lock`. It ends with the process,
+ * even after a crash, so it needs no renewal. It is lost only with that file. The empty file stays.
  *
- * A file that can't be written, as on a disk that is read-only or full, is opened for reads; what writes then fails.
+ * A file that can't be written, as on a read-only or full disk, is opened for reads. Writes then fail.
  *
- * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` when the file can't be made, is empty, no database or no journal; from each method
- * too.
+ * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` if the file can't be created, is empty, or isn't a valid database or journal. Each method
+ * throws it too.
  */
 export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
   return await told(file, async () => {
@@ -66,14 +66,14 @@ export async function openSqlite(file: string, { log = () => {} }: SqliteOptions
   });
 }
 
-/** A journal in memory, for what only this process shares. */
+/** Opens a journal in memory, for use within this process. */
 export async function openInMemory(): Promise<Database> {
   const database = SqliteDatabase.inMemory();
   await makeTables(database);
   return database;
 }
 
-/** Makes a journal in which nothing is written yet; of several processes, one does. */
+/** Creates an empty journal. Of several concurrent processes, only one creates it. */
 async function make(file: string): Promise<void> {
   makeFolder(file);
   const lock = lockFile(file, "new");
@@ -97,19 +97,19 @@ async function make(file: string): Promise<void> {
 
 class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
-  /** Where it is, whatever links lead there, and as it was named. */
+  /** The path with all links resolved, and the path as given. */
   readonly #file: string;
   readonly #name: string;
   readonly #log: (line: string) => void;
   readonly #connection: DatabaseSync;
   readonly unwritable: string | undefined;
   readonly #opened: OpenedFiles;
-  /** Statements and transactions of this process, one after the other: they share one connection. */
+  /** Serializes this process's statements and transactions, which share one connection. */
   readonly #turns = new PQueue({ concurrency: 1 });
   readonly #statements = new Map<string, Prepared>();
   readonly #holds = new Set<HeldFile>();
   readonly #patience = new Patience();
-  /** Since when reads and writes fail: what was waited for in vain is not waited for again by the next. */
+  /** When reads and writes began to fail. The next operation doesn't repeat a wait that was already in vain. */
   readonly #failing = { read: Number.NaN, write: Number.NaN };
   #isClosed = false;
 
@@ -125,7 +125,7 @@ class SqliteDatabase implements Database {
   static async connected(file: string, name: string, log: (line: string) => void): Promise<SqliteDatabase> {
     const connection = openFile(file, BLOCK_MS);
     try {
-      // What SQLite keeps beside the file is there from the first reading on.
+      // This first read creates the files that SQLite keeps next to the database.
       await whenFree(() => connection.exec("PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_master"));
       connection.exec("PRAGMA synchronous = FULL");
       return new SqliteDatabase(file, name, log, connection);
@@ -136,7 +136,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** For reads alone, where a disk that is full or read-only has no room for SQLite's locks. */
+  /** Opens a file for reads only, if a full or read-only disk has no room for SQLite's locks. */
   static #unlocked(file: string, name: string, log: (line: string) => void, cause: unknown): SqliteDatabase {
     const connection = openUnlocked(file);
     try {
@@ -148,7 +148,7 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** One that nobody else sees, and that ends with this process. */
+  /** Opens a private database that ends with this process. */
   static inMemory(): SqliteDatabase {
     const sqlite = process.getBuiltinModule("node:sqlite");
     return new SqliteDatabase(IN_MEMORY, IN_MEMORY, () => {}, new sqlite.DatabaseSync(IN_MEMORY));
@@ -161,7 +161,7 @@ class SqliteDatabase implements Database {
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
     return await this.#turn("write", async () => {
-      // The lock is taken first, so that nothing within can lose a race.
+      // Taking the lock first means that no statement within can lose a race.
       this.#connection.exec("BEGIN IMMEDIATE");
       try {
         const result = await work({
@@ -180,7 +180,7 @@ class SqliteDatabase implements Database {
   async hold(name: string, lost: (why: string) => void): Promise<Hold | undefined> {
     const lock = lockFile(this.#file, name);
     return await told(lock, async () => {
-      // A lock beside another file than the one that is open would keep nobody out.
+      // A lock next to a replaced file would exclude no one.
       this.#see();
       makeEmpty(lock);
       const connection = openFile(lock, 0);
@@ -235,13 +235,13 @@ class SqliteDatabase implements Database {
     return await told(this.#name, async () => await this.#turns.add(() => this.#patiently(kind, work)));
   }
 
-  /** Does what has its turn, again where it failed in a way that may pass, without keeping this process from all else meanwhile. */
+  /** Runs queued work, and retries it after temporary failures without blocking the process. */
   async #patiently<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
     let toldAt: number | undefined;
     for (;;) {
       try {
         const result = await work();
-        // What went to a file that nobody can find any more was not kept.
+        // A write to a file that was deleted or replaced is lost.
         this.#see();
         this.#failing[kind] = Number.NaN;
         if (toldAt !== undefined) this.#log(`The journal ${quote(this.#name, 500)} can be used again.`);
@@ -265,14 +265,14 @@ class SqliteDatabase implements Database {
     }
   }
 
-  /** SQLite has rolled back by itself where the disk was full; where it can't, it does so when the file is opened again. */
+  /** SQLite rolls back by itself on a full disk. If it can't, it does so when the file is next opened. */
   #rollBack(): void {
     try {
       if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
     } catch {}
   }
 
-  /** @throws {JournalError} when the file is not the one any more that was opened. */
+  /** @throws {JournalError} if the opened file was deleted or replaced. */
   #see(): void {
     const change = this.#opened.change;
     if (change !== undefined) {
@@ -289,7 +289,7 @@ class SqliteDatabase implements Database {
   #run(sql: string, parameters: readonly SqlValue[]): Row[] {
     const { statement, names } = this.#prepared(sql);
     if (names.length !== parameters.length) {
-      // SQLite would take what is missing for NULL.
+      // SQLite would bind a missing value as NULL.
       throw new TypeError(`${parameters.length} values for the ${names.length} parameters of: ${sql}`);
     }
     const values = Object.fromEntries(parameters.map((value, index) => [`$${index + 1}`, value]));
@@ -300,7 +300,7 @@ class SqliteDatabase implements Database {
     const known = this.#statements.get(sql);
     if (known !== undefined) return known;
     const statement = this.#connection.prepare(sql);
-    // SQLite prepares the first of several statements, and is silent about the rest.
+    // SQLite prepares only the first of several statements and silently ignores the rest.
     if (statement.sourceSQL.length < sql.trimEnd().length) {
       throw new TypeError(`One statement at a time, not: ${sql}`);
     }
@@ -317,7 +317,7 @@ class SqliteDatabase implements Database {
 
 interface Prepared {
   readonly statement: StatementSync;
-  /** The names of its parameters, each once. */
+  /** The distinct names of its parameters. */
   readonly names: readonly string[];
 }
 
@@ -327,7 +327,7 @@ interface HeldFile {
   readonly lost: (why: string) => void;
 }
 
-/** Takes the lock of an empty file; false where another has it. */
+/** Locks an empty file. Returns false if another process holds the lock. */
 function isLocked(connection: DatabaseSync): boolean {
   try {
     connection.exec("BEGIN EXCLUSIVE");
@@ -338,7 +338,7 @@ function isLocked(connection: DatabaseSync): boolean {
   }
 }
 
-/** Tries again while another process has the lock. */
+/** Retries while another process holds the lock. */
 async function whenFree(attempt: () => void): Promise<void> {
   const since = performance.now();
   for (;;) {

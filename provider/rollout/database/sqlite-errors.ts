@@ -2,7 +2,7 @@ import { quote } from "../../settings/text";
 import { STORAGE_REASONS, systemReason, unwritableReason } from "../model/system-reasons";
 import { JournalError } from "./journal-error";
 
-/** Makes errors of a file into those that say what to do; our own stay as they are. */
+/** Converts errors of a file to ones that say what to do. Our own errors pass unchanged. */
 export async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -17,9 +17,9 @@ export async function told<T>(file: string, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * Why a file can't be used, and what to do; undefined for what is no error of it.
+ * Returns why a file can't be used, and what to do. Undefined for an unrelated error.
  *
- * @param file looked at where SQLite's code has several causes: it calls a full disk an I/O error.
+ * @param file examined if SQLite's code has several causes: it reports a full disk as an I/O error.
  */
 export function reasonOf(error: unknown, file?: string): string | undefined {
   const code = resultCode(error);
@@ -28,12 +28,12 @@ export function reasonOf(error: unknown, file?: string): string | undefined {
   return known ?? REASONS.get(code) ?? OTHERWISE;
 }
 
-/** Whether another process has what is wanted. */
+/** Whether another process holds the lock. */
 export function isBusy(error: unknown): boolean {
   return resultCode(error) === BUSY;
 }
 
-/** How long an error may be waited for to pass, in milliseconds; 0 where it does not pass by itself. */
+/** How long to wait for an error to pass, in milliseconds. 0 for a permanent error. */
 export function patienceWith(error: unknown): number {
   const code = resultCode(error);
   if (code === BUSY || code === LOCKED) return LOCK_MS;
@@ -42,12 +42,12 @@ export function patienceWith(error: unknown): number {
   return mayPass ? HICCUP_MS : 0;
 }
 
-/** A lock ends with whoever has it: a backup, a person's query. */
+/** A lock ends with its holder, such as a backup or a person's query. */
 const LOCK_MS = 120_000;
-/** What else may pass by itself does so at once, or somebody is needed. */
+/** Other temporary errors either pass quickly or need a person. */
 const HICCUP_MS = 10_000;
 
-/** SQLite's result code without the details that it may carry in its upper bits. */
+/** SQLite's result code without the extended code in its upper bits. */
 function resultCode(error: unknown): number | undefined {
   const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
   return typeof code === "number" ? code & 0xff : undefined;
@@ -68,7 +68,7 @@ const IS_LOCKED = "another process keeps it locked. Look for one that hangs, and
 const NOT_AS_LEFT =
   "it is not as this program left it: somebody changed it, or it is damaged. Bring back a copy of it, or begin a new rollout with another file.";
 
-/** By SQLite's result code. */
+/** Keyed by SQLite's result code. */
 const REASONS: ReadonlyMap<number, string> = new Map([
   [1, NOT_AS_LEFT],
   [3, NO_ACCESS],

@@ -17,16 +17,16 @@ import { pathToFileURL } from "node:url";
 import { quote } from "../../settings/text";
 import { JournalError } from "./journal-error";
 
-/** What SQLite keeps beside a file while it is open; the three belong together. */
+/** The files that SQLite keeps next to an open database. The three belong together. */
 const BESIDE = ["-wal", "-shm"];
 
 /**
- * Opens a file that is there. SQLite would make another where it vanished a moment ago.
+ * Opens an existing file. By default, SQLite would create a file that has just vanished.
  *
- * @param timeout how long to wait for its lock, in milliseconds; this process does nothing else meanwhile.
+ * @param timeout how long to wait for its lock, in milliseconds. The wait blocks this process.
  */
 export function openFile(file: string, timeout: number): DatabaseSync {
-  // Loaded on use: older releases of Node.js warn that the module is experimental.
+  // Loaded lazily, because older releases of Node.js warn that the module is experimental.
   const sqlite = process.getBuiltinModule("node:sqlite");
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "rw");
@@ -34,15 +34,15 @@ export function openFile(file: string, timeout: number): DatabaseSync {
 }
 
 /**
- * Opens a file for reads alone, also where SQLite can't make what it keeps beside it: it takes no lock, and keeps its index in
- * memory. So only where nobody else can write either.
+ * Opens a file for reads only, even if SQLite can't create the files next to it. It takes no lock and keeps its index in memory,
+ * so it is safe only if no one else can write either.
  */
 export function openUnlocked(file: string): DatabaseSync {
   const sqlite = process.getBuiltinModule("node:sqlite");
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "ro");
   const hasLog = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
-  // An immutable file is read without its log, which holds the last commits of a process that died.
+  // SQLite ignores the log of an immutable file, and the log holds the last commits of a process that died.
   if (hasLog) url.searchParams.set("vfs", process.platform === "win32" ? "win32-none" : "unix-none");
   else url.searchParams.set("immutable", "1");
   const connection = new sqlite.DatabaseSync(url);
@@ -51,9 +51,9 @@ export function openUnlocked(file: string): DatabaseSync {
 }
 
 /**
- * Whether there is a database; none is made where something tells that there was one.
+ * Whether the database exists. Throws if a trace suggests that it existed before, so that the caller doesn't create another.
  *
- * @throws {JournalError} when the file is empty, or a link to nothing.
+ * @throws {JournalError} if the file is empty, or a dangling link.
  */
 export function isThere(file: string): boolean {
   if (isEmpty(file)) throw new JournalError(emptied(file));
@@ -66,14 +66,14 @@ export function isThere(file: string): boolean {
 }
 
 /**
- * Makes a database: whole under another name, and then under its own, so that nobody ever sees a part of one.
+ * Creates a database under a temporary name, then renames it, so that no one sees an incomplete one.
  *
- * @param fill puts into the empty file what is to be in it, and closes it. Nobody else makes one meanwhile.
+ * @param fill fills the empty file and closes it. The caller ensures that no one else creates it at the same time.
  */
 export async function makeWhole(file: string, fill: (file: string) => Promise<void>): Promise<void> {
   const part = `${file}.new`;
   const remove = (): void => {
-    // One that died in the middle of it has left them.
+    // Left behind by a process that died.
     for (const end of ["", ...BESIDE, "-journal"]) rmSync(`${part}${end}`, { force: true });
   };
   remove();
@@ -88,12 +88,12 @@ export async function makeWhole(file: string, fill: (file: string) => Promise<vo
   syncFolder(dirname(file));
 }
 
-/** Makes the folder of a file, for this user alone. */
+/** Creates a file's directory, accessible only by this user. */
 export function makeFolder(file: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
 }
 
-/** The file whose lock stands for a name. Different names have different files, on file systems too that don't tell case apart. */
+/** The file whose lock represents a name. Different names get different files, even on case-insensitive file systems. */
 export function lockFile(file: string, name: string): string {
   const isPlain = /^[a-z0-9-]{1,60}$/.test(name);
   const readable = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
@@ -101,7 +101,7 @@ export function lockFile(file: string, name: string): string {
   return `${file}.${isPlain ? name : `${readable.slice(0, 40)}.${hash()}`}.lock`;
 }
 
-/** Files as they were when they were opened. SQLite would go on with one that nobody can find any more. */
+/** The identity of files when they were opened. SQLite would continue to use a deleted or replaced file. */
 export class OpenedFiles {
   readonly #file: string;
   readonly #known = new Map<string, string>();
@@ -116,7 +116,7 @@ export class OpenedFiles {
     }
   }
 
-  /** What has become of them, where they are not what was opened. */
+  /** How they changed since they were opened. Undefined if they didn't. */
   get change(): string | undefined {
     for (const [end, identity] of this.#known) {
       const file = `${this.#file}${end}`;
@@ -154,8 +154,8 @@ function emptied(file: string): string {
 }
 
 /**
- * Makes an empty file that only this user may read; SQLite gives what it puts beside it the same rights. One that is there is
- * not touched: to open and close it here would let go of the locks that this process has on it.
+ * Creates an empty file that only this user may read. SQLite gives its additional files the same permissions. An existing file stays
+ * untouched: opening and closing it would release the locks that this process holds on it.
  */
 export function makeEmpty(file: string): void {
   try {
@@ -165,7 +165,7 @@ export function makeEmpty(file: string): void {
   }
 }
 
-/** A name that was given is there after a power cut too; where folders can't be synced, that is the system's business. */
+/** Makes a rename survive a power failure. Ignores systems that can't sync directories. */
 function syncFolder(folder: string): void {
   try {
     const handle = openSync(folder, "r");

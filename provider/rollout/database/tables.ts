@@ -1,17 +1,17 @@
 import type { Database, Queryable } from "./database";
 
-/** The version of the tables; a journal of a later one is refused. */
+/** The version of the tables. The program refuses a journal with a later one. */
 export const VERSION = 3;
 
-/** The first version that knows skipped tenants. */
+/** The first version with skipped tenants. */
 export const SKIPS_VERSION = 2;
 
-/** The first version in which rollouts have sequence numbers. */
+/** The first version with sequence numbers for rollouts. */
 export const SEQUENCE_VERSION = 3;
 
 /**
- * The table of what all processes know of service addresses: when the next permit that nobody has reserved is due, and until
- * when the service wants to be left alone. In milliseconds since 1970 by the database's clock, or in SQLite by this machine's.
+ * The table of the rate limits that all processes share per service address: when the next unreserved token is due, and until
+ * when the service wants no requests. Times are milliseconds since 1970 by the database's clock, or with SQLite by this machine's.
  */
 export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
   address TEXT PRIMARY KEY,
@@ -19,7 +19,7 @@ export const ADDRESSES_TABLE = `CREATE TABLE IF NOT EXISTS rollout_addresses (
   paused_until DOUBLE PRECISION NOT NULL
 )`;
 
-/** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
+/** Times are milliseconds since 1970. The type of a `bytes` column is BLOB or bytea. */
 const tables = (bytes: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS rollout_journal (version INTEGER NOT NULL)`,
   `CREATE TABLE IF NOT EXISTS rollouts (
@@ -50,7 +50,7 @@ const tables = (bytes: string): readonly string[] => [
     PRIMARY KEY (project, backend, stack, since))`,
 ];
 
-/** The version of the tables that are there; undefined where there are none. Only reads: whoever looks at a journal changes nothing. */
+/** The version of the existing tables. Undefined if there are none. Only reads, so viewing a journal never changes it. */
 export async function versionOf(database: Queryable): Promise<number | undefined> {
   const known =
     database.dialect === "sqlite"
@@ -62,9 +62,8 @@ export async function versionOf(database: Queryable): Promise<number | undefined
 }
 
 /**
- * Makes the journal's tables where they are not there yet, also those that an earlier release did not have; another process may do
- * so at the same time. From then on earlier releases refuse the journal: they would not know who is to be left out, or in which order
- * rollouts started.
+ * Creates missing journal tables, including those that an earlier release lacked. Another process may do so at the same time.
+ * Earlier releases refuse the journal afterwards: they would not know the skipped tenants, or the order in which rollouts started.
  */
 export async function makeTables(database: Database): Promise<void> {
   const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
@@ -73,7 +72,7 @@ export async function makeTables(database: Database): Promise<void> {
     const [row] = await transaction.query("SELECT version FROM rollout_journal");
     const isThere = row !== undefined;
     if (isThere && Number(row["version"]) < SEQUENCE_VERSION) {
-      // Earlier rollouts get no number: two journals would number them independently, and the higher one need not be the later.
+      // Earlier rollouts get no number. Two journals would number them independently, and the higher number might not be the later rollout.
       await transaction.query("ALTER TABLE rollouts ADD COLUMN seq BIGINT");
     }
     await transaction.query(

@@ -1,15 +1,15 @@
-/** Why Pulumi failed, where its words say it to those who know it. */
+/** Why Pulumi failed, if its output reveals the cause. */
 export interface EngineCause {
-  /** The cause in a sentence, where the message does not begin with it. */
+  /** The cause as a sentence. Absent if the message already states it. */
   readonly lead?: string;
-  /** What to do about it, before somebody goes on; the beginning of a sentence. */
+  /** What to do before the retry: the beginning of a sentence. */
   readonly act: string;
 }
 
 const UNREACHABLE =
   /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
 
-/** What a bucket's client says, whichever cloud's. */
+/** Matches errors of the bucket clients of all clouds. */
 const OF_A_BUCKET = String.raw`blob \((?:key|code)[\s\S]*`;
 const NOT_SIGNED_IN = new RegExp(
   `${OF_A_BUCKET}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,
@@ -17,7 +17,7 @@ const NOT_SIGNED_IN = new RegExp(
 );
 const NO_BUCKET = new RegExp(`${OF_A_BUCKET}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`, "i");
 
-/** A process was ended from outside: nothing says that it would be again. */
+/** A process was killed from outside, which need not happen again. */
 const DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;
 const PROVIDER_DIED = /error reading from server: EOF|transport is closing|plugin .* exited/;
 
@@ -107,12 +107,12 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [/is cut off: the machine lost its power/, { act: "Do what the message says" }],
 ];
 
-/** The cause of a failure of Pulumi, by its message; undefined where that says it well enough, or nobody knows. */
+/** Finds the cause of a Pulumi failure by its message. Undefined if the message is clear enough or the cause is unknown. */
 export function engineCause(message: string): EngineCause | undefined {
   return CAUSES.find(([words]) => words.test(message))?.[1];
 }
 
-/** Whether a process died under a run of Pulumi, which the next run mends. */
+/** Whether a process died during a run of Pulumi. The next run recovers from that. */
 export function hasDied(message: string): boolean {
   return DIED.test(message) || PROVIDER_DIED.test(message);
 }

@@ -2,18 +2,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import type { PulumiCommand } from "@pulumi/pulumi/automation";
 import type { UpRequest } from "./up-request";
 
-/** What the Automation API wants to know of a run that succeeded. */
+/** The result of a successful run, as the Automation API expects it. */
 export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
 }
 
-/** The CLI ended with another code than 0. */
+/** The CLI exited with a code other than 0. */
 export class CliError extends Error {
   readonly stdout: string;
   readonly stderr: string;
-  /** Its code, or the signal that killed it. */
+  /** The exit code, or the signal that killed it. */
   readonly ended: number | string;
 
   constructor(args: readonly string[], ended: number | string, stdout: string, stderr: string) {
@@ -26,16 +26,16 @@ export class CliError extends Error {
 
 type EngineCommandOptions = Pick<UpRequest, "command" | "version" | "environment">;
 
-/** What the Automation API asks of stacks, and nobody here wants to know; the stack is named with each command. */
+/** Subcommands of `stack` whose results this program doesn't use. Each command names its stack. */
 const ASIDE = ["output", "history", "select"];
 
 /**
- * How the Automation API runs the CLI here: with the given environment and nothing else, since its own way adds that of
- * this process; and without what it asks beside an `up` (which stack is selected, outputs, history), which nobody here
- * wants to know and would take half as long again as the `up`.
+ * Runs the CLI for the Automation API. It passes only the given environment, whereas the API's own class adds that of this process.
+ * It also skips the API's additional queries (selecting the stack, outputs, history). Nothing here uses them, and they would take
+ * half as long as the `up` itself.
  */
 export class EngineCommand {
-  /** The CLI's version, by which the Automation API chooses how to hear of events. */
+  /** The CLI's version. The Automation API chooses its event transport by it. */
   readonly version: string;
   readonly #command: string;
   readonly #environment: Readonly<Record<string, string>>;
@@ -48,18 +48,17 @@ export class EngineCommand {
     this.#environment = environment;
   }
 
-  /** Itself, as the type that the Automation API wants: a class with private parts, of which it only calls `run`. */
+  /** This object as the type that the Automation API requires: a class with private members. The API only calls `run`. */
   get asPulumiCommand(): PulumiCommand {
     return this as unknown as PulumiCommand;
   }
 
-  /** Asks the CLI to stop what it is at, as Ctrl-C does: what is under way is finished, and the state written. None is begun after it. */
+  /** Interrupts the CLI, as Ctrl-C does: it finishes running operations and writes the state. No further command starts. */
   cancel(): void {
     this.#isCancelled = true;
     this.#child?.kill("SIGINT");
   }
 
-  /** Ends the CLI. */
   kill(): void {
     this.#child?.kill("SIGKILL");
   }
@@ -73,7 +72,7 @@ export class EngineCommand {
     const [verb, noun = ""] = args;
     if (verb === "stack" && ASIDE.includes(noun)) return result(noun === "history" ? "[]" : "{}", "");
     if (this.#isCancelled) throw new Error(`\`pulumi ${verb}\` was not begun: it was stopped`);
-    // Which stack is selected is in a file that all of a folder share, and that a kill leaves cut off.
+    // All stacks of a directory share the file with the selected stack, and a kill may truncate it.
     const unselected = verb === "stack" && noun === "init" ? ["--no-select"] : [];
     const child = spawn(this.#command, [...args, ...unselected, "--non-interactive"], {
       cwd,
@@ -97,7 +96,7 @@ export class EngineCommand {
   }
 }
 
-/** The end of what the CLI prints is what tells why it failed. */
+/** The end of the CLI's output tells why it failed. */
 const MAX_CHARACTERS = 256 * 1024;
 
 function result(stdout: string, stderr: string): CommandResult {

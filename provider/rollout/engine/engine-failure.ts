@@ -5,10 +5,9 @@ import { CliError } from "./engine-command";
 import type { UpResult } from "./up-request";
 
 /**
- * How a run that did not succeed is told: what ended the CLI where it was not the CLI itself, else the errors that the engine
- * told, else what the CLI printed.
+ * Reports a failed run: what killed the CLI, otherwise the engine's errors, otherwise the CLI's output.
  *
- * @param errors those of the engine, which the CLI's own words only repeat.
+ * @param errors the engine's errors, which the CLI's own output only repeats.
  */
 export function failedUp(
   stack: string,
@@ -40,7 +39,7 @@ export function failedUp(
   );
 }
 
-/** The process that ran the engine ended by itself. */
+/** Reports that the process which ran the engine exited by itself. */
 export function endedInside(
   stack: string,
   code: number | null,
@@ -56,7 +55,7 @@ function killedBy(signal: string): string {
   return `was killed by ${signal}${signal === "SIGKILL" ? " (out of memory?)" : ""}`;
 }
 
-/** A shell that started it tells the signal as 128 and its number. */
+/** A shell reports the signal as 128 plus its number. */
 function signalOf(ended: number | string): string | undefined {
   if (typeof ended === "string") return ended;
   const number = ended - 128;

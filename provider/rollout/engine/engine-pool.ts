@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { endedInside } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
-/** After so many tenants a process is replaced by a new one, so that what leaks in one does not add up. */
+/** A process is replaced after this many tenants, which limits the effect of memory leaks. */
 const TENANTS_A_PROCESS = 50;
 
 /**
- * The processes that run the engine: as many as are asked for at once, each for one tenant at a time. They are in process
- * groups of their own: Ctrl-C in the terminal is for who started them, who then decides.
+ * The processes that run the engine. It starts one per concurrent tenant, and each serves one tenant at a time. They have their own
+ * process groups, so Ctrl-C in the terminal reaches only the parent, which decides what to do.
  */
 export class EnginePool {
   readonly #environment: NodeJS.ProcessEnv;
@@ -16,12 +16,12 @@ export class EnginePool {
   readonly #all = new Set<EngineProcess>();
   #isClosed = false;
 
-  /** @param environment of the processes; what a tenant needs comes with its request. */
+  /** @param environment the environment of the processes. A request adds what its tenant needs. */
   constructor(environment: NodeJS.ProcessEnv) {
     this.#environment = environment;
   }
 
-  /** @param signal asks the CLI to stop, as Ctrl-C does; the result then says how far it came. */
+  /** @param signal interrupts the CLI, as Ctrl-C does. The result then says how far it came. */
   async up(request: UpRequest, signal: AbortSignal): Promise<UpResult> {
     const engine = this.#idle.pop() ?? this.#begin();
     try {
@@ -36,14 +36,14 @@ export class EnginePool {
     }
   }
 
-  /** Ends the processes once they are through. */
+  /** Ends idle processes now, and the others when they finish. */
   close(): void {
     this.#isClosed = true;
     for (const engine of this.#idle) engine.end();
     this.#idle.length = 0;
   }
 
-  /** Ends the processes and the engines in them at once. */
+  /** Kills the processes and the engines in them at once. */
   kill(): void {
     this.#isClosed = true;
     for (const engine of this.#all) engine.kill();
@@ -60,7 +60,7 @@ class EngineProcess {
   readonly #child: ChildProcess;
   tenants = 0;
   isDead = false;
-  /** Whether it may serve no other tenant. */
+  /** Whether it may not serve another tenant. */
   isSpent = false;
 
   constructor(environment: NodeJS.ProcessEnv) {
@@ -81,7 +81,7 @@ class EngineProcess {
     this.tenants += 1;
     const child = this.#child;
     const send = (message: ToEngineProcess): void => {
-      // One that died meanwhile tells so by its exit.
+      // A process that has died reports it by its exit.
       if (child.connected) child.send(message, () => {});
     };
     const cancel = (): void => send({ kind: "cancel" });
@@ -113,7 +113,7 @@ class EngineProcess {
   kill(): void {
     if (this.#child.pid === undefined || this.isDead) return;
     try {
-      // The whole group: the CLI too.
+      // Kills the whole group, including the CLI.
       process.kill(-this.#child.pid, "SIGKILL");
     } catch {
       this.#child.kill("SIGKILL");

@@ -17,17 +17,17 @@ import type { ServedProvider } from "./served-provider";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /*
- * A process that runs `pulumi up` for one tenant after the other, with the tenant's program inside. One tenant at a time, so
- * that no error and no value of one can get to another: Pulumi's SDK tells what nobody caught to all programs of a process.
- * It ends with the process that started it.
+ * A process that runs `pulumi up` for one tenant after another, with the tenant's program inside. It serves one tenant at a time, because
+ * Pulumi's SDK reports uncaught errors to all programs of a process. Errors and values of one tenant must not reach another.
+ * It ends with its parent process.
  */
 
 keepCompiled();
 
 let current: EngineCommand | undefined;
-/** Whether the tenant that is under way is to be left as it is. */
+/** Whether the current tenant was cancelled. */
 let isCancelled = false;
-/** Longer than the CLI takes to end what it is at when it is asked to. */
+/** Longer than the CLI takes to finish after an interrupt. */
 const GRACE_MS = 15_000;
 
 process.on("message", (message: ToEngineProcess) => {
@@ -36,7 +36,7 @@ process.on("message", (message: ToEngineProcess) => {
 });
 process.on("disconnect", () => {
   isCancelled = true;
-  // Whoever wanted the result is gone, and with it every permit to write.
+  // The parent is gone, and with it the rate limiter that every write needs.
   if (current === undefined) process.exit(1);
   current.cancel();
   setTimeout(() => {
@@ -44,7 +44,7 @@ process.on("disconnect", () => {
     process.exit(1);
   }, GRACE_MS);
 });
-// A CLI that was killed takes its connections with it; that is told by its exit code.
+// A killed CLI drops its connections. Its exit code already reports that.
 process.on("uncaughtException", () => {});
 process.on("unhandledRejection", () => {});
 
@@ -57,7 +57,7 @@ function tell(message: FromEngineProcess): void {
   if (process.connected) process.send?.(message);
 }
 
-/** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host of them where only that will do. */
+/** Runs it with the provider of the dynamic resources in this process, or with Pulumi's own host if necessary. */
 async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> {
   isCancelled = false;
   const Served = request.front === "dynamic" ? await loadServedProvider() : undefined;
@@ -72,12 +72,12 @@ async function up(request: UpRequest): Promise<Omit<FromEngineProcess, "kind">> 
     ? failedUp(request.stack, new Error("it was stopped before it began"), [])
     : await upWith({ ...request, environment: provider.environment });
   const isSpent = provider.end();
-  // What an engine that died has left is to be looked at first.
+  // The state left by a dead engine must be checked first.
   const isAgain = !result.ok && provider.isForeign && !isSpent && !isCancelled && !hasDied(result.message);
   return { result: isAgain ? await upWith(request) : result, isSpent };
 }
 
-/** Undefined if Pulumi's SDK lacks the messages that it answers with: Pulumi's own host then serves the resources. */
+/** Undefined if Pulumi's SDK lacks the messages for the answers. Pulumi's own host then serves the resources. */
 async function loadServedProvider(): Promise<typeof ServedProvider | undefined> {
   try {
     const { ServedProvider: Served } = await import("./served-provider.js");
@@ -117,7 +117,7 @@ async function upWith(request: UpRequest): Promise<UpResult> {
     }
     const { targets } = request;
     await handle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
-    // What an engine was killed in stays in the state, where it would be warned of, and run for, ever after.
+    // Pending operations of a killed engine stay in the state. Each later run would warn about them and refresh for them.
     if (request.mayBePending && (await hasPending(handle))) {
       await handle.refresh({ clearPendingCreates: true, onEvent });
     }
@@ -145,7 +145,7 @@ function holdTo(environment: Readonly<Record<string, string>>): void {
   for (const name of [PLAN_FILE, PLAN_DIGEST, PLAN_FIRST]) process.env[name] = environment[name] ?? "";
 }
 
-/** One that was not there when the rollout was planned may have been made since, by a run that was cut short. */
+/** A stack that was missing at planning time may exist now, created by an interrupted run. */
 async function selectOrCreate({ stack, isThere }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
   if (isThere) return await Stack.select(stack, workspace);
   try {
@@ -163,14 +163,14 @@ async function hasPending(stack: Stack): Promise<boolean> {
   return (pending ?? []).length > 0;
 }
 
-/** The engine tells each error twice, at its resource and for the whole; and some with Pulumi's own colours. */
+/** The engine reports each error twice, for its resource and for the whole run. Some have Pulumi's own colour codes. */
 function take({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
   if (diagnosticEvent?.severity !== "error") return;
   const text = withoutColour(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
   if (text !== "") errors.add(plainList(text));
 }
 
-/** The engine's own list of errors, `2 errors occurred:` and a tab and a star before each, as lines. */
+/** Converts the engine's list of errors to lines. It has the heading `2 errors occurred:`, and a tab and a star before each error. */
 function plainList(text: string): string {
   return text
     .replace(/^\d+ errors? occurred:\s*/gm, "")

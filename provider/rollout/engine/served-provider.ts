@@ -8,19 +8,19 @@ const { ResourceProviderService } = fromPulumi("@pulumi/pulumi/proto/provider_gr
   readonly ResourceProviderService: Parameters<InstanceType<typeof Server>["addService"]>[0];
 };
 
-/** By which variable the engine is told that a provider is there already, and where. */
+/** The variable that tells the engine about a running provider and its port. */
 const ATTACHED = "PULUMI_DEBUG_PROVIDERS";
-/** As many bytes as Pulumi's own servers take: a list of thousands comes in one message. */
+/** The same limit as Pulumi's own servers, since a list of thousands arrives in one message. */
 const MAX_BYTES = 400 * 1024 * 1024;
 
 /**
- * The provider of one tenant's dynamic resources, in this process and for as long as its engine runs. To start Pulumi's host of
- * them instead, twice for each tenant, takes half of what a changed tenant costs.
+ * The provider of one tenant's dynamic resources, in this process, for the lifetime of its engine. Pulumi's own host would start
+ * twice per tenant and take half of the time that a changed tenant takes.
  */
 export class ServedProvider {
   readonly #server: InstanceType<typeof Server>;
   readonly #service: DynamicService;
-  /** That of the CLI, which says where this is. */
+  /** The environment of the CLI, including the address of this provider. */
   readonly environment: Readonly<Record<string, string>>;
 
   private constructor(
@@ -34,8 +34,8 @@ export class ServedProvider {
   }
 
   /**
-   * @param environment that of the CLI, and with it of the provider.
-   * @throws Error where the process may not listen on the loopback interface.
+   * @param environment the environment of the CLI, and so of the provider.
+   * @throws {Error} if the process may not listen on the loopback interface.
    */
   static async start(environment: Readonly<Record<string, string>>): Promise<ServedProvider> {
     const service = new DynamicService(environment);
@@ -49,25 +49,25 @@ export class ServedProvider {
         error === null ? resolve(bound) : reject(cannotListen(error)),
       );
     });
-    // The first of a name counts; others that somebody attaches to stay.
+    // The first entry of a name wins. Other attached providers stay.
     const attached = [`pulumi-nodejs:${port}`, environment[ATTACHED]].filter(Boolean).join(",");
     return new ServedProvider(server, service, { ...environment, [ATTACHED]: attached });
   }
 
-  /** Whether Pulumi's SDK here hears which provider is configured; an early one does not, and is left to its own host. */
+  /** Whether this version of Pulumi's SDK receives the URN of the configured provider. Older versions use their own host. */
   static get isPossible(): boolean {
     return typeof messages.ConfigureRequest.prototype.getUrn === "function";
   }
 
-  /** Whether only Pulumi's own host can serve what the stack holds. */
+  /** Whether the stack holds resources that only Pulumi's own host can serve. */
   get isForeign(): boolean {
     return this.#service.isForeign;
   }
 
   /**
-   * Ends it. Nothing more is sent to the service.
+   * Ends the provider, which sends nothing to the service afterwards.
    *
-   * @returns whether calls are under way still, of an engine that is gone.
+   * @returns whether calls of a dead engine are still in progress.
    */
   end(): boolean {
     this.#server.forceShutdown();

@@ -1,57 +1,55 @@
 import type { FrontName } from "../../resources/resource-type";
 import type { StackMarker } from "../model/stack-marker";
 
-/** One `pulumi up` of a tenant, as an engine process is asked for it. */
+/** One `pulumi up` of a tenant: the request to an engine process. */
 export interface UpRequest {
   readonly stack: string;
-  /** Whether the stack was there when the rollout was planned. */
+  /** Whether the stack existed when the rollout was planned. */
   readonly isThere: boolean;
-  /** Whether an engine may have been killed in the middle of the stack, so that its state has to be looked at. */
+  /** Whether an engine may have been killed in this stack, so that its state needs a check. */
   readonly mayBePending: boolean;
-  /** The name of the `TenantSettings`. */
   readonly resource: string;
-  /** What its lists are made over. */
+  /** The provider that manages the tenant's lists. */
   readonly front: FrontName;
   /** The settings file, relative to `folder`. */
   readonly settings: string;
-  /** One that is declared before it, and changes nothing at the service. */
+  /** A settings file to apply first. It changes nothing at the service. */
   readonly first?: string;
-  /** The only resources that it may change, by their URNs; the service is not looked at then, so that what else differs stays. */
+  /** The URNs of the only resources that the run may change. The run then doesn't refresh, so other differences remain. */
   readonly targets?: readonly string[];
-  /** What the stack's state is to say of its last rollout. Absent: nothing. */
+  /** The marker of the stack's last rollout, to store in its state. Absent: none. */
   readonly marker?: StackMarker;
-  /** The day (UTC) by which `expires` is judged. */
+  /** The day (UTC) for deciding what has expired. */
   readonly today: string;
-  /** The working folder: that of the project. */
+  /** The working directory: that of the project. */
   readonly folder: string;
-  /** The `pulumi` program. */
+  /** The path of the `pulumi` program. */
   readonly command: string;
-  /** Its version. */
   readonly version: string;
-  /** The whole environment of the CLI, and with it of the provider. */
+  /** The whole environment of the CLI, and so of the provider. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** How it went. */
+/** The outcome of an `up`. */
 export type UpResult =
   | { readonly ok: true }
   | {
       readonly ok: false;
-      /** Whether another run of Pulumi has the stack. */
+      /** Whether another Pulumi run holds the stack's lock. */
       readonly isLocked: boolean;
-      /** The errors that the engine told, as text without colours; else the last of what the CLI printed. */
+      /** The engine's errors as text without colours, otherwise the end of the CLI's output. */
       readonly message: string;
     };
 
-/** What an engine process is told. */
+/** A message to an engine process. */
 export type ToEngineProcess =
   | { readonly kind: "up"; readonly request: UpRequest }
   | { readonly kind: "cancel" };
 
-/** What it tells. */
+/** A message from an engine process. */
 export interface FromEngineProcess {
   readonly kind: "result";
   readonly result: UpResult;
-  /** Whether something of this tenant is still under way there, beside which no other tenant is to be served. */
+  /** Whether work for this tenant is still in progress there. The process must not serve another tenant then. */
   readonly isSpent: boolean;
 }

@@ -1,7 +1,7 @@
 import { exitWithParent } from "../../resources/provider-process";
 
 /*
- * Loaded into each provider process before anything else: one that the engine has not called yet, when the engine is killed,
- * would stay for ever, with the tenant's key in its environment.
+ * Loaded first in each provider process. If the engine is killed before its first call, the process would otherwise never end,
+ * with the tenant's key in its environment.
  */
 exitWithParent();

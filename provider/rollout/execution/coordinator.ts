@@ -10,37 +10,38 @@ import type { Lane } from "../queue/lane";
 import { endedByJournal, journalFailure } from "./ended-by-journal";
 import { checkHealth, type HealthContext } from "./health";
 
-/** What conducting a rollout takes. */
+/** The options of a rollout's coordinator. */
 export interface CoordinatorOptions {
   readonly journal: Journal;
   readonly lane: Lane;
-  /** What people are told to type. Default: commands that don't name the journal. */
+  /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly health: HealthContext;
-  /** How many tenants can be under way at once, whatever the waves allow. */
+  /** The maximum number of concurrent tenants, whatever the waves allow. */
   readonly capacity: number;
-  /** Asked before each wave begins; a sentence keeps it from beginning, and stops the rollout. Default: nothing does. */
+  /** Called before each wave begins. A returned sentence prevents the wave and stops the rollout. Default: always allowed. */
   readonly beforeWave?: () => Promise<string | undefined>;
-  /** Told what happened, in order; by this process and by others. */
+  /** Receives events in order, from this process and others. */
   readonly onEvent: (event: RolloutEvent) => void;
-  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  /** Whether to ignore the hours in which waves are closed. Default: false. */
   readonly anyTime?: boolean | undefined;
-  /** Asks to begin nothing more; what is under way is finished. */
+  /** Asks to start nothing more. Running tenants finish. */
   readonly stopping: AbortSignal;
   /** Asks to end at once. */
   readonly aborted: AbortSignal;
-  /** How often the journal is looked at, in milliseconds. Default: 200. */
+  /** How often to read the journal, in milliseconds. Default: 200. */
   readonly pollMs?: number;
 }
 
 const POLL_MS = 200;
 
 /**
- * Conducts a rollout until it is done, stops, waits for a person, or is interrupted; answers the state in which it is left.
- * All that it knows is in the journal, so that another can go on where it was.
+ * Runs a rollout until it is done, stops, waits for a person, or is interrupted. Returns its final state.
+ * All its knowledge is in the journal, so another process can continue it.
  *
- * @throws {JournalError} or {DatabaseError} when the journal fails: it tells what this run alone knows, of each tenant that the
- * journal does not speak true of. Nothing is under way here any more then.
+ * @throws {JournalError} if the journal fails, with the true state of each tenant that the journal doesn't record correctly.
+ * Nothing is running here any more then.
+ * @throws {DatabaseError} likewise.
  */
 export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
   const { journal, lane } = options;
@@ -51,12 +52,12 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
       known.view = view;
     });
   } catch (error) {
-    // Nothing more is begun; what is under way comes to its end, and says how.
+    // Nothing more starts. Running tenants finish and report their outcome.
     await lane.drain();
     const failure = journalFailure(error);
     if (failure === undefined) throw error;
     const { unwritten = [] } = lane;
-    // It may have been for a moment: then what was written meanwhile counts, and whoever looks there finds why.
+    // The failure may have been brief. In that case the journal's current state counts, and readers find the reason there.
     journal.database.hurry(0);
     const view = await journal.view(id, 0).catch(() => undefined);
     if (view !== undefined && view.state !== "running" && unwritten.length === 0) return view.state;
@@ -84,9 +85,9 @@ async function conducted(
     const view = await journal.view(id, 0);
     seen(view);
     await events.tell();
-    // What was stopped at once has ended by itself when it can still be told how.
+    // A job that was aborted ends by itself once its outcome can no longer be reported.
     if (aborted.aborted) await lane.drain();
-    // Nobody is at these tenants any more, and the journal has them under way.
+    // No one works on these tenants any more, but the journal still lists them as running.
     const [unwritten] = lane.unwritten ?? [];
     if (unwritten !== undefined) throw unwritten;
     if (view.state !== "running" || aborted.aborted) return view.state;
@@ -98,7 +99,7 @@ async function conducted(
       await events.tell();
       return view.state;
     }
-    // A tenant that nobody has begun, as where no worker can, is not waited for.
+    // Doesn't wait for tenants that no worker has started, for example because none can.
     if (stopping.aborted) await journal.takeBack(id);
     const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
     const step = nextStep({ ...view, anyTime, capacity: left }, Date.now());
@@ -107,7 +108,7 @@ async function conducted(
       await events.tell();
       return view.state;
     }
-    // Ctrl-C begins no soak and no check: they are for who goes on.
+    // After Ctrl-C, soaks and checks are left to the resumed run.
     if (step.kind === "wait" || step.kind === "pause" || stopping.aborted) await pause(pollMs, aborted);
     else await take(id, step, options);
   }
@@ -140,7 +141,7 @@ async function take(
         .filter((one) => one.state === "done" || unseen.has(one.name))
         .map((one) => ({ ...one, finishedAtMs: one.finishedAtMs ?? unseen.get(one.name) }));
       const found = await checkHealth(wave, changed, health);
-      // What was cut short says nothing of the wave.
+      // An aborted check says nothing about the wave.
       if (aborted.aborted) return;
       return await journal.wave(id, step.wave, "checking", { health: found });
     }
@@ -159,7 +160,7 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {});
 }
 
-/** Reads the events of a rollout as they come. */
+/** Reads the events of a rollout as they arrive. */
 class EventTail {
   readonly #id: string;
   readonly #options: Pick<CoordinatorOptions, "journal" | "onEvent">;
@@ -172,7 +173,7 @@ class EventTail {
 
   async tell(): Promise<void> {
     const { journal, onEvent } = this.#options;
-    // Those of earlier runs were told then.
+    // Earlier runs already reported their events.
     this.#seq ??= await journal.lastStart(this.#id);
     for (;;) {
       const events = await journal.eventsSince(this.#id, this.#seq);

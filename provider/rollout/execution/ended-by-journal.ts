@@ -9,28 +9,28 @@ import type { RolloutState } from "../model/wave";
 import { UnwrittenError } from "../queue/lane";
 import { isOfStorage } from "./journaled-job";
 
-/** What a run knows by itself of a rollout whose journal fails. */
+/** What a run knows about a rollout whose journal fails. */
 export interface KnownWithoutJournal {
   readonly id: string;
   readonly commands: RolloutCommands;
   readonly spec: RolloutSpec | undefined;
-  /** What the journal said last. */
+  /** The last known state from the journal. */
   readonly view: RolloutView | undefined;
   readonly unwritten: readonly UnwrittenError[];
 }
 
-/** The failure of the journal that is behind an error; undefined where it is another's. */
+/** Returns the journal failure behind an error. Undefined for other errors. */
 export function journalFailure(error: unknown): Error | undefined {
   if (error instanceof UnwrittenError) {
     const { cause } = error;
     return cause instanceof Error ? cause : error;
   }
-  // A rollout that is under way is not in its journal any more.
+  // A running rollout has vanished from its journal.
   const isMissing = error instanceof RolloutError && error.code === "ERR_ROLLOUT_NOT_FOUND";
   return isOfStorage(error) || isMissing ? error : undefined;
 }
 
-/** Tells that a rollout ended since its journal failed, what is done, what is not, and how to go on. */
+/** Reports that a rollout ended because its journal failed: what is done, what is not, and how to continue. */
 export function endedByJournal(cause: Error, known: KnownWithoutJournal): JournalError | DatabaseError {
   const message = [
     `This run of the rollout ${known.id} has ended, since its journal failed: ${cause.message}`,
@@ -47,19 +47,19 @@ function retold(cause: Error, message: string): JournalError | DatabaseError {
     : new JournalError(message, { cause, isGone: isGone(cause) });
 }
 
-/** A failure of the journal where nothing was begun yet, told as such; another's stays as it is. */
+/** Reports a journal failure before the run changed anything. Returns other errors unchanged. */
 export function beforeAnything(error: unknown): unknown {
   return isOfStorage(error) ? retold(error, `${error.message}\nNothing was changed by this run.`) : error;
 }
 
-/** A failure of the journal after a run has ended, told with how it ended; another's stays as it is. */
+/** Reports a journal failure after a run, together with the run's outcome. Returns other errors unchanged. */
 export function afterAll(error: unknown, id: string, state: RolloutState): unknown {
   if (!isOfStorage(error)) return error;
   const how = state === "running" ? "was interrupted" : `is ${state}`;
   return retold(error, `The rollout ${id} ${how}, and its report can't be read: ${error.message}`);
 }
 
-/** Tells that somebody else might conduct a rollout by now. */
+/** Reports that another process may be running the rollout by now. */
 export function holdLost(id: string, why: unknown, commands: RolloutCommands): JournalError {
   const told = why instanceof Error ? why.message : String(why);
   return new JournalError(
@@ -67,11 +67,11 @@ export function holdLost(id: string, why: unknown, commands: RolloutCommands): J
   );
 }
 
-/** So many tenants are named. */
+/** The maximum number of tenants to name. */
 const NAMED = 50;
 
 function tenantLines(unwritten: readonly UnwrittenError[]): string[] {
-  // Those that were not begun need nothing but another run.
+  // Tenants that were not started only need another run.
   const ordered = unwritten.toSorted(
     (one, other) => Number(one.became === "left") - Number(other.became === "left"),
   );

@@ -11,28 +11,28 @@ import { commandEnvironment } from "../targets/allowed";
 import { refuseNotAllowed } from "../targets/not-allowed";
 import { readKey } from "../targets/read-key";
 
-/** What a health check said. */
+/** The result of a health check. */
 export interface Health {
   readonly isWell: boolean;
-  /** A sentence, or several. */
+  /** One or more sentences. */
   readonly message: string;
 }
 
-/** What a health check works with. */
+/** The context of a health check. */
 export interface HealthContext {
   readonly rollout: string;
-  /** How the tenants are asked, and what the run allows. */
+  /** How to reach the tenants, and what the run allows. */
   readonly reach: Reach;
-  /** What is known of their addresses. */
+  /** The known health of their addresses. */
   readonly addresses: AddressHealth;
   readonly now: () => number;
-  /** Ends the command at once. Default: never. */
+  /** Kills the command at once. Default: never. */
   readonly aborted?: AbortSignal;
 }
 
 /**
- * Looks whether a wave is well: its command ends with 0, and none of its changed tenants has more threats than its limit
- * lets it. What can't be found out is not well. Never throws.
+ * Checks whether a wave is healthy: its command exits with 0, and the increase in threats of each changed tenant is within the limit.
+ * If a check can't run, the wave is unhealthy. Never throws.
  */
 export async function checkHealth(
   { health, name }: Wave,
@@ -42,7 +42,7 @@ export async function checkHealth(
   if (health === undefined) return { isWell: true, message: "There is nothing to check." };
   const { threats } = health;
   const rises = threats === undefined ? [] : await manyThreats(threats, changed, context);
-  // The team's own command speaks of the whole wave: it comes before tenants, of which the last are cut.
+  // The team's own command covers the whole wave, so it comes before the tenants, whose list is truncated.
   const found = [
     ...(await commandFailed(health, name, changed, context).catch((error: unknown) => [
       `The command can't be run: ${withCode(error)}`,
@@ -53,7 +53,7 @@ export async function checkHealth(
   return { isWell: true, message: "All checks are well." };
 }
 
-/** The command hears of its wave from its environment. */
+/** Runs the health command, which receives its wave through environment variables. */
 async function commandFailed(
   health: HealthCheck,
   wave: string,
@@ -63,7 +63,7 @@ async function commandFailed(
   const { command, timeoutMs } = health;
   const [program, ...args] = command ?? [];
   if (program === undefined) return [];
-  // It is the journal's: who went on with the rollout may have been shown another one.
+  // The command comes from the journal. The person who resumed the rollout may have reviewed a different one.
   refuseNotAllowed("the rollout", [], [{ name: wave, health }], environment);
   const own = {
     ...commandEnvironment(environment),
@@ -80,7 +80,7 @@ async function commandFailed(
   let isLate = false;
   const end = (): void => {
     try {
-      // The whole group: what the command has started too.
+      // Kills the whole group, including the command's own children.
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
       child.kill("SIGKILL");
@@ -115,7 +115,7 @@ async function commandFailed(
 
 const MAX_PRINTED = 4_096;
 
-/** So many tenants are asked at once. */
+/** The maximum number of concurrent tenants. */
 const AT_ONCE = 8;
 
 async function manyThreats(
@@ -134,12 +134,12 @@ async function manyThreats(
 }
 
 interface ThreatRise {
-  /** How many threats more than before; 0 where they can't be counted. */
+  /** How many more threats than before. 0 if they can't be counted. */
   readonly rise: number;
   readonly message: string;
 }
 
-/** Compares the threats since a tenant's change with those of as long a time before it, by the totals of two windows. */
+/** Compares the threats since a tenant's change with those of an equally long period before it, using the totals of two windows. */
 async function tooManyThreats(
   { risePercent, min }: ThreatLimit,
   { target, finishedAtMs }: TenantRecord,

@@ -8,23 +8,23 @@ import { tenantError } from "../planning/tenant-error";
 import { type DoJob, type Job, UnwrittenError } from "../queue/lane";
 import type { NextCommands } from "../report/advice";
 
-/** Where a job is written down, and by whom. */
+/** Where and by whom a job is recorded. */
 export interface JournaledJobOptions {
   readonly journal: Journal;
-  /** Who does it: `host:pid`. */
+  /** The worker: `host:pid`. */
   readonly worker: string;
-  /** How somebody goes on with a rollout in which a tenant failed. */
+  /** The commands to continue a rollout in which a tenant failed. */
   readonly next?: (claimed: ClaimedTenant) => NextCommands;
-  /** Whose secrets are in no error that is kept. */
+  /** The environment whose secrets are redacted from stored errors. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** Changes one tenant, or throws. @param secrets is given what must be in no error: the tenant's key. */
+/** Changes one tenant, or throws. @param secrets receives values to redact from errors: the tenant's key. */
 export type Change = (claimed: ClaimedTenant, secrets: string[], signal: AbortSignal) => Promise<void>;
 
 /**
- * A job whose beginning and end are in the journal. What the journal does not take is told by an {@link UnwrittenError}: a tenant is
- * called changed, or failed, by how it went with the tenant, and never by how it went with the journal.
+ * Creates a job that records its start and end in the journal. If the journal fails, it throws an {@link UnwrittenError}. A tenant counts
+ * as changed or failed by its own outcome, never by that of the journal.
  */
 export function journaledJob(
   { journal, worker, environment, next }: JournaledJobOptions,
@@ -41,9 +41,9 @@ export function journaledJob(
     try {
       await change(claimed, secrets, signal);
     } catch (error) {
-      // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
+      // Whoever aborted the job decides whether another worker takes the tenant or a resumed run does.
       if (signal.aborted) return;
-      // That the journal can't be read is no failure of the tenant.
+      // An unreadable journal is not a failure of the tenant.
       if (isOfStorage(error)) throw new UnwrittenError(job, "left", undefined, error);
       failure = tenantError(error, "apply", [...secrets, ...secretsIn(environment)], next?.(claimed));
     }
@@ -55,12 +55,12 @@ export function journaledJob(
   };
 }
 
-/** Writes a word about a tenant. One that can't be written is no reason to leave the tenant: its end tells of the journal. */
+/** Adds a note about a tenant. Ignores failures, because the end of the job reports those of the journal. */
 export async function noted(journal: Journal, claimed: ClaimedTenant, message: string): Promise<void> {
   await journal.note(claimed, message).catch(() => {});
 }
 
-/** Whether it is the journal that failed, wherever it is kept. */
+/** Whether the journal's storage failed, whichever database it uses. */
 export function isOfStorage(error: unknown): error is JournalError | DatabaseError {
   return error instanceof JournalError || error instanceof DatabaseError;
 }

@@ -12,11 +12,12 @@ import { nameOf } from "../targets/read-key";
 import { findSameTargets, findSameTargetsIn, SameTenantError } from "../targets/same-tenant";
 
 /*
- * A key may open another tenant when a rollout is resumed than when it was planned. The process that writes compares what it reads anyway
- * with what the planning read; only where that differs, it is looked up here whose tenant it is.
+ * When a rollout is resumed, a key may open a different tenant than at planning time. The writing process already compares the state that
+ * it
+ * reads with the planned one. Only if they differ does this module look up which tenant it is.
  */
 
-/** The environment by which the provider process refuses another tenant than the one that was read, and names the key's source. */
+/** Builds the environment with which the provider process rejects a tenant other than the planned one, and names the key's source. */
 export function expectedTenant(
   { key, place }: Target,
   identity: TenantIdentity | undefined,
@@ -29,7 +30,7 @@ export function expectedTenant(
   };
 }
 
-/** Whether nothing identified a tenant when it was planned, so that it could be compared with no other one. */
+/** Whether the tenant had no identifying content at planning time, so that it couldn't be compared with others. */
 export function wasEmpty({ identity }: TenantSummary): boolean {
   return identity !== undefined && isNothing(identity);
 }
@@ -57,7 +58,7 @@ export async function assertNoOtherTenant(
 }
 
 /**
- * Keeps two keys of one tenant that was empty when it was planned from ending a rollout as if there were two tenants.
+ * Asserts that two keys don't open the same tenant. Planning can't detect this for an empty tenant.
  *
  * @throws {SameTenantError} (`ERR_SAME_TENANT`)
  */

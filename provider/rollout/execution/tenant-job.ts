@@ -46,44 +46,45 @@ import { limitOf } from "../targets/service-limit";
 import { isOfStorage, journaledJob, noted } from "./journaled-job";
 import { assertNoOtherKey, assertNoOtherTenant, expectedTenant, wasEmpty } from "./other-tenant";
 
-/** What changing tenants takes, on whichever machine. */
+/** The options for changing tenants, on any machine. */
 export interface TenantJobOptions {
   readonly journal: Journal;
-  /** What people are told to type. Default: commands that don't name the journal. */
+  /** The commands shown to people. Default: commands that don't name the journal. */
   readonly commands?: RolloutCommands;
   readonly pool: EnginePool;
   readonly office: PermitOffice;
-  /** What is known of the tenants' addresses. */
+  /** The known health of the tenants' addresses. */
   readonly addresses: AddressHealth;
-  /** The project of a rollout, laid out here. */
+  /** Lays out the project of a rollout on this machine. */
   readonly workFolder: (rollout: string) => Promise<WorkPlace>;
-  /** Who does it: `host:pid`. */
+  /** The worker: `host:pid`. */
   readonly worker: string;
-  /** Where keys come from. */
+  /** The environment that supplies the keys. */
   readonly environment: NodeJS.ProcessEnv;
-  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  /** How long to wait for a stack that another run has locked, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
-  /** Told what is being done where it takes long. */
+  /** Receives a line about each slow step. */
   readonly log?: (line: string) => void;
 }
 
 /** Where a rollout's engine runs. */
 export interface WorkPlace {
   readonly folder: string;
-  /** The environment of the CLI: without any key. */
+  /** The environment of the CLI, without any key. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
 const LOCK_WAIT_MS = 10 * 60_000;
 const LOCK_POLL_MS = 2_000;
-/** Longer than an engine lives whose worker died: it ends when it is told, or at the first permit that it does not get. */
+/** Longer than an engine survives its worker: it ends when notified, or when its next rate-limit request fails. */
 const ORPHAN_MS = 30_000;
-/** Far longer than a stack takes to be made, with all that Pulumi tries again. */
+/** Far longer than creating a stack takes, including Pulumi's own retries. */
 const CREATION_MS = 5 * 60_000;
 
 /**
- * What is done for one tenant when its turn has come: `pulumi up`, held to its plan, and a look whether the tenant then holds
- * what is declared. How it went is in the journal.
+ * Changes one tenant: runs `pulumi up`, enforces the plan, and checks that the tenant then matches the declared state. Records the outcome
+ * in
+ * the journal.
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
   const { addresses, commands = new RolloutCommands() } = options;
@@ -185,13 +186,13 @@ async function apply(
     }
     if (!result.ok) throw failureOf(tornState(stackFiles(stack)) ?? result.message);
     const { left, identity } = await notAsPlanned(target, key, parsePlan(plan, "the plan"), reach);
-    // A tenant that was planned empty is identified by what it holds now.
+    // A tenant that was empty at planning time is identified by its present content.
     if (identity !== undefined) {
       try {
         await options.journal.identify(claimed, identity);
         if (wasEmpty(summary)) await assertNoOtherKey(claimed, identity, options.journal);
       } catch (error) {
-        // The tenant is changed, whatever became of the journal: the job's end reports that it can't be written.
+        // The tenant is changed in any case. The end of the job reports a journal failure.
         if (!isOfStorage(error)) throw error;
       }
     }
@@ -221,7 +222,7 @@ function markerOf({ job, seq, spec, summary }: ClaimedTenant): StackMarker | und
   return summary.marker && { ...summary.marker, ...(summary.acceptsEmptyTenant === true ? known : {}) };
 }
 
-/** What the planning saw of the tenant, as the provider reads it. */
+/** The planned state of the tenant, as environment variables of the provider. */
 function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
   return {
     ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
@@ -229,7 +230,7 @@ function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Recor
   };
 }
 
-/** An engine that dies is begun once more, and that is told: it finds what the first has done. */
+/** Retries once after the engine died, with a note in the journal. The retry finds what the first attempt did. */
 function oneMoreTry(
   claimed: ClaimedTenant,
   journal: Journal,
@@ -247,7 +248,7 @@ function oneMoreTry(
   };
 }
 
-/** Runs the engine; where another run holds the stack, waits for it. A lock that a dead process left is taken away. */
+/** Runs the engine, and waits while another run holds the stack's lock. Removes a lock that a dead process left behind. */
 async function whenUnlocked(
   claimed: ClaimedTenant,
   place: StackWithFolder,
@@ -268,7 +269,7 @@ async function whenUnlocked(
     if (told !== who) heldSince = Date.now();
     const isOrphans = (host: string) =>
       waitedMs > ORPHAN_MS && takenOverFrom?.startsWith(`${host}:`) === true;
-    // All of a stack's locks are taken away at once: none may be of somebody who still runs.
+    // Pulumi removes all locks of a stack together, so none may belong to a running process.
     const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphans(owner.host)) === true;
     const mayBeNever = owners !== undefined && !summary.isStackThere && Date.now() - heldSince > CREATION_MS;
     const isNeverMade = mayBeNever && !(await isStackThere(place));
@@ -295,7 +296,7 @@ async function stillLocked(
   who: string,
   waitedMs: number,
 ): Promise<RolloutError> {
-  // What Pulumi can't unlock, for it is not there, is unlocked by who waits for longer than it takes to be made.
+  // Pulumi can't unlock a stack that doesn't exist yet. A run that waits longer than the creation takes removes the lock.
   const way = (await isStackThere(place))
     ? await unlockAdvice(place)
     : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${CREATION_MS / 60_000} min: leave out --lock-wait`;
@@ -305,7 +306,7 @@ async function stillLocked(
   );
 }
 
-/** How somebody goes on with a rollout in which a tenant failed. */
+/** The commands to continue a rollout in which a tenant failed. */
 function nextCommands(
   id: string,
   { source, rollsBack, task }: RolloutSpec,
@@ -318,7 +319,7 @@ function nextCommands(
 }
 
 function failureOf(message: string): Error {
-  // The provider's own code, where it is one that the engine tells.
+  // The provider's own code, if the engine reports one.
   return new EmailSecurityError(codeIn(new Error(message)), message);
 }
 
@@ -336,7 +337,7 @@ function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError 
   );
 }
 
-/** Options of Node.js, with what ends a provider process whose engine is gone. */
+/** Adds a module to Node.js options that ends a provider process when its engine dies. */
 function withParentWatch(options = ""): string {
   const file = join(__dirname, "..", "engine", "watch-parent.js").replace(/["\\]/g, "\\$&");
   return `${options} --require "${file}"`.trim();

@@ -4,7 +4,7 @@ import { engineEnvironment } from "../planning/plan-rollout";
 import { projectFolder, requireSameBackend, stateBackend } from "../stack/state-backend";
 import type { WorkPlace } from "./tenant-job";
 
-/** The projects of rollouts, laid out on this machine once each. */
+/** The projects of rollouts, each laid out once on this machine. */
 export class WorkPlaces {
   readonly #journal: Journal;
   readonly #environment: NodeJS.ProcessEnv;
@@ -15,11 +15,11 @@ export class WorkPlaces {
     this.#environment = environment;
   }
 
-  /** @throws {RolloutError} when this machine's state backend is another one than that of the rollout. */
+  /** @throws {RolloutError} if this machine's state backend differs from the rollout's. */
   async of(rollout: string): Promise<WorkPlace> {
     const place = this.#places.get(rollout) ?? this.#layOut(rollout);
     this.#places.set(rollout, place);
-    // What could not be read or laid out now may be later.
+    // The read or layout may succeed on a later attempt.
     place.catch(() => this.#places.delete(rollout));
     return await place;
   }

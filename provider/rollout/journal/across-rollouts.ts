@@ -4,14 +4,14 @@ import { sequenceOf } from "./rollout-order";
 import type { RolloutRecord } from "./rollout-record";
 import { NO_COUNTS } from "./rollout-view";
 
-/** What became of a rollout's tenants. */
+/** The states of a rollout's tenants. */
 export interface RolloutTally {
   readonly counts: Readonly<Record<TenantState, number>>;
-  /** Whether any tenant was ever begun: what wrote nothing has nothing to roll back. */
+  /** Whether any tenant was started. Otherwise there is nothing to roll back. */
   readonly isBegun: boolean;
 }
 
-/** What became of the tenants of all rollouts, by the rollout. */
+/** Returns the tenant states of all rollouts, by rollout. */
 export async function talliesOf(database: Database): Promise<ReadonlyMap<string, RolloutTally>> {
   const rows = await database.query(
     "SELECT rollout, state, COUNT(*) AS count, MAX(attempt) AS attempts FROM rollout_tenants GROUP BY rollout, state",
@@ -26,8 +26,8 @@ export async function talliesOf(database: Database): Promise<ReadonlyMap<string,
 }
 
 /**
- * Rollouts that are done, and in which tenants failed that going on would try again. One that a later rollout has found or
- * left as it declares is not tried again: that would set it back to older files.
+ * Returns the finished rollouts whose failed tenants a resume would retry. It excludes a tenant that a later rollout
+ * has already brought to its declared state: a retry would revert it to older files.
  */
 export async function retriable(
   database: Database,
@@ -50,20 +50,20 @@ export async function retriable(
     const id = String(own[0]?.["id"]);
     const isSettled = own.some(({ later }) => {
       const [one, other] = [specs.get(id), specs.get(String(later))];
-      // Stacks of one name in two projects, or in two backends, are two stacks.
+      // Stacks of the same name in two projects or backends are different stacks.
       if (other === undefined || one?.project !== other.project || one.backend !== other.backend)
         return false;
-      // What only takes away what has ended, or mends drift, brings nothing that another has failed to bring.
+      // A rollout that only prunes expired entries or reverts drift doesn't apply what another rollout failed to apply.
       return other.task === undefined || other.task === one.task;
     });
-    // What it would be tried again with is gone.
+    // The data for a retry is gone.
     const isPruned = specs.get(id)?.prunedAtMs !== undefined;
     if (!isSettled && !isPruned) found.add(id);
   }
   return found;
 }
 
-/** Since when a rollout waits for a person, in milliseconds; undefined when it never did. */
+/** When a rollout last began to wait for a person, in milliseconds since 1970. Undefined if it never did. */
 export async function waitingSince(database: Database, id: string): Promise<number | undefined> {
   const [row] = await database.query(
     `SELECT MAX(at) AS at FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"waiting"%'`,

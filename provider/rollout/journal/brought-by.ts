@@ -7,8 +7,8 @@ import { sequenceIn } from "./rollout-order";
 import type { RolloutSpec } from "./rollout-record";
 
 /**
- * The rollouts that changed a value at a tenant, or tried to, the newest first: those whose plan of it had a change of it, and that
- * began it.
+ * Returns the rollouts that changed a value at a tenant or tried to, newest first. Their plan contains a change of the value, and
+ * they started the tenant.
  *
  * @param stack the tenant's: its name may have been another one, or another tenant's.
  * @param value in canonical form.

@@ -2,14 +2,14 @@ import type { Queryable } from "../database/database";
 import { parsed } from "../database/stored-values";
 import type { WaveView } from "../model/next-step";
 
-/** Has failed tenants tried again, and unhealthy waves checked again. */
+/** Schedules a retry of failed tenants, and another check of unhealthy waves. */
 export async function retryFailed(transaction: Queryable, id: string): Promise<void> {
   const retried = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
      WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
     [id],
   );
-  // What has to be looked at is looked at again once they are through.
+  // The wave's soak, check and gate repeat after the retried tenants.
   for (const wave of new Set(retried.map((row) => Number(row["wave"])))) {
     await transaction.query(
       `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
@@ -17,7 +17,7 @@ export async function retryFailed(transaction: Queryable, id: string): Promise<v
       [id, wave],
     );
   }
-  // A wave of which nothing is tried again keeps what was found, and what a person said, unless it was not well.
+  // A wave without retried tenants keeps its health result and approval, unless it was unhealthy.
   const waves = await transaction.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [
     id,
   ]);

@@ -11,17 +11,17 @@ import { placesIn, roomAt } from "./rollout-view";
 import { skipIfStanding } from "./skips";
 import { tell } from "./tell";
 
-/** What becomes of the jobs of a rollout's tenants: handed out, begun, finished, taken back. */
+/** Records the jobs of a rollout's tenants: handed out, started, finished, taken back. */
 export abstract class JobJournal extends JournalReader {
   protected readonly now: () => number;
 
-  /** @param now milliseconds since 1970. */
+  /** @param now the clock, in milliseconds since 1970. */
   protected constructor(database: Database, now: () => number) {
     super(database);
     this.now = now;
   }
 
-  /** Resets what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
+  /** Resets tenants that a dead process had started. Only the process that holds the rollout and runs its tenants itself may call this. */
   async reclaim(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
@@ -30,13 +30,13 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Marks tenants as released and hands their jobs out; fewer where places were taken meanwhile, by other rollouts or by
-   * another coordinator of this one, and none once a person asked to begin nothing more.
+   * Marks tenants as released and hands out their jobs. Releases fewer if other rollouts or another coordinator of this rollout have taken
+   * the capacity. Releases none after a person requested a stop.
    */
   async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
     const record = await this.record(id);
     await this.database.transaction(async (transaction) => {
-      // One after the other over all rollouts, so that no two take the same place at a service.
+      // Serializes releases across all rollouts, so that no two take the same capacity of a service.
       if (transaction.dialect === "postgres") {
         await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
       }
@@ -65,7 +65,7 @@ export abstract class JobJournal extends JournalReader {
     lane.start();
   }
 
-  /** Hands out anew what was handed out and is not through; of what somebody has, nothing is changed. */
+  /** Hands out again the jobs that were handed out and are unfinished. Doesn't affect those that a worker has. */
   async handOutOpen(id: string, lane: Lane): Promise<void> {
     await this.database.transaction(async (transaction) => {
       const rows = await transaction.query(
@@ -84,10 +84,10 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Begins a tenant.
+   * Starts a tenant.
    *
-   * @param worker who does: `host:pid`.
-   * @returns undefined when there is nothing to do: the tenant is through, or was tried again since.
+   * @param worker the worker: `host:pid`.
+   * @returns undefined if there is nothing to do, because the tenant is finished or a retry replaced this job.
    */
   async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
     const now = this.now();
@@ -96,7 +96,7 @@ export abstract class JobJournal extends JournalReader {
         "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
         [job.rollout, job.tenant],
       );
-      // It was under way when somebody said to go on without it, and who was at it is gone.
+      // The tenant was running when a person skipped it, and its worker has died since.
       if (before?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
@@ -131,9 +131,9 @@ export abstract class JobJournal extends JournalReader {
   }
 
   /**
-   * Writes how it went with a tenant.
+   * Records the outcome of a tenant.
    *
-   * @returns false when somebody else has taken it over: then this result counts for nothing.
+   * @returns false if another worker has taken the tenant over. This result is then discarded.
    */
   async finish({ job, attempt, spec }: ClaimedTenant, error: TenantError | undefined): Promise<boolean> {
     const now = this.now();
@@ -158,7 +158,7 @@ export abstract class JobJournal extends JournalReader {
     });
   }
 
-  /** Replaces what identifies a tenant that is under way. Where somebody else has taken it over, nothing is written. */
+  /** Replaces the identity of a running tenant. Writes nothing if another worker has taken it over. */
   async identify({ job, attempt, summary }: ClaimedTenant, identity: TenantIdentity): Promise<void> {
     await this.database.query(
       `UPDATE rollout_tenants SET summary = $4
@@ -167,7 +167,7 @@ export abstract class JobJournal extends JournalReader {
     );
   }
 
-  /** What identifies other tenants of a rollout, as far as they hold something that the tenant holds too. */
+  /** Returns the identities of the rollout's other tenants that share content with this tenant. */
   async identitiesLike(
     { job }: ClaimedTenant,
     identity: TenantIdentity,
@@ -188,7 +188,7 @@ export abstract class JobJournal extends JournalReader {
     );
   }
 
-  /** Writes a word about a tenant that is under way. */
+  /** Adds a note about a running tenant. */
   async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
     const wave = spec.waves[job.wave]?.name ?? "";
     await this.database.transaction(async (transaction) => {
@@ -196,7 +196,7 @@ export abstract class JobJournal extends JournalReader {
     });
   }
 
-  /** Resets what was handed out and nobody has begun. */
+  /** Resets tenants that were handed out and not started. */
   async takeBack(id: string): Promise<void> {
     await this.database.query(
       "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",

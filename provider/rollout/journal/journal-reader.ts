@@ -23,7 +23,7 @@ import type {
 } from "./rollout-record";
 import { viewOf } from "./rollout-view";
 
-/** What the durable memory of rollouts holds: each way to look into it. */
+/** Reads the journal of rollouts. */
 export class JournalReader {
   readonly database: Database;
 
@@ -31,12 +31,11 @@ export class JournalReader {
     this.database = database;
   }
 
-  /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async record(id: string): Promise<RolloutRecord> {
     return await recordOf(this.database, id);
   }
 
-  /** All rollouts that were begun, the newest first. */
+  /** Returns all rollouts that were started, newest first. */
   async records(): Promise<readonly RolloutRecord[]> {
     const rows = await this.database.query("SELECT * FROM rollouts WHERE started_at IS NOT NULL");
     return rows.map(asRecord).sort((one, other) => compareRollouts(other, one));
@@ -57,7 +56,7 @@ export class JournalReader {
     }));
   }
 
-  /** The tenants in the order of waves; without their plans. */
+  /** Returns the tenants in the order of waves, without their plans. */
   async tenants(id: string): Promise<readonly TenantRecord[]> {
     const rows = await this.database.query(
       `SELECT name, wave, state, target, digest, summary, attempt, worker, error, started_at, finished_at
@@ -79,7 +78,7 @@ export class JournalReader {
     }));
   }
 
-  /** The settings files as they were when the rollout was planned. */
+  /** Returns the settings files as they were at planning time. */
   async files(id: string): Promise<PackedFiles> {
     const { spec } = await this.record(id);
     const rows = await this.database.query(
@@ -90,7 +89,7 @@ export class JournalReader {
     return { bundle, folder: spec.folder ?? "." };
   }
 
-  /** The event before the last run of the coordinator began. */
+  /** Returns the number of the event before the coordinator's last run began. */
   async lastStart(id: string): Promise<number> {
     const [row] = await this.database.query(
       `SELECT COALESCE(MAX(seq), 1) AS seq FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"started"%'`,
@@ -99,7 +98,7 @@ export class JournalReader {
     return Number(row?.["seq"] ?? 1) - 1;
   }
 
-  /** The plan of a tenant, as JSON; undefined where it has none. Of a rollout that was pruned, no more of it than its changes. */
+  /** Returns a tenant's plan as JSON. Undefined if it has none. For a pruned rollout, the plan contains only its changes. */
   async plan(id: string, name: string): Promise<string | undefined> {
     const [row] = await this.database.query(
       "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
@@ -108,7 +107,7 @@ export class JournalReader {
     return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
   }
 
-  /** What later rollouts of the same project and state backend did to the stacks of one, in the order in which they began. */
+  /** Returns what later rollouts of the same project and state backend did to this rollout's stacks, in the order in which they started. */
   async since(id: string): Promise<readonly LaterChange[]> {
     const { spec, seq, startedAtMs = 0 } = await this.record(id);
     const sequence = sequenceOf("r");
@@ -124,7 +123,7 @@ export class JournalReader {
     const found: LaterChange[] = [];
     for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
       const { project, backend, rollsBack, task } = (await this.record(rollout)).spec;
-      // What has ended, or was put back as it was declared, keeps nobody from rolling back what was before it.
+      // Pruning expired entries or reverting drift doesn't prevent the rollback of an earlier rollout.
       if (project !== spec.project || backend !== spec.backend || task !== undefined) continue;
       for (const row of ofOne) {
         const change = laterChange(row, rollout, rollsBack);
@@ -134,13 +133,13 @@ export class JournalReader {
     return found;
   }
 
-  /** The number of the last event of a rollout; undefined where the journal has no such rollout. */
+  /** Returns the number of a rollout's last event. Undefined if the journal has no such rollout. */
   async lastEvent(id: string): Promise<number | undefined> {
     const [row] = await this.database.query("SELECT events FROM rollouts WHERE id = $1", [id]);
     return row === undefined ? undefined : Number(row["events"]);
   }
 
-  /** What happened since an event, at most 1,000. */
+  /** Returns the events after an event, at most 1,000. */
   async eventsSince(id: string, seq: number): Promise<readonly RolloutEvent[]> {
     const rows = await this.database.query(
       "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
@@ -149,7 +148,7 @@ export class JournalReader {
     return rows.map((row) => asEvent(row, id));
   }
 
-  /** What happened to a rollout and its waves, and who was skipped; without the tenants' other steps. */
+  /** Returns the events of the rollout and its waves, and of skipped tenants. Omits the other events of tenants. */
   async milestones(id: string): Promise<readonly RolloutEvent[]> {
     const rows = await this.database.query(
       `SELECT seq, at, happening FROM rollout_events WHERE rollout = $1
@@ -160,8 +159,8 @@ export class JournalReader {
   }
 
   /**
-   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one rolls back
-   * is none of them.
+   * Returns other unfinished rollouts, with the stacks of this rollout that they have not reached yet. Excludes the rollout that this one
+   * rolls back.
    */
   async rivals(id: string): Promise<readonly Rival[]> {
     const rows = await this.database.query(
@@ -174,7 +173,7 @@ export class JournalReader {
     const { project, backend, rollsBack } = (await this.record(id)).spec;
     const found: Rival[] = [];
     for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
-      // Stacks of one name in two projects, or in two backends, are two stacks.
+      // Stacks of the same name in two projects or backends are different stacks.
       const { spec, state, reason } = await this.record(other);
       if (spec.project !== project || spec.backend !== backend || other === rollsBack) continue;
       found.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
@@ -182,12 +181,12 @@ export class JournalReader {
     return found;
   }
 
-  /** All that {@link nextStep} looks at. */
+  /** Returns the input of {@link nextStep}. */
   async view(id: string, capacity: number): Promise<RolloutView> {
     return await viewOf(this.database, await this.record(id), capacity);
   }
 
-  /** Whether an attempt is still the last one, and goes on. */
+  /** Whether an attempt is still the current one and running. */
   async isCurrent({ job, attempt }: ClaimedTenant): Promise<boolean> {
     const rows = await this.database.query(
       "SELECT 1 AS one FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'",
@@ -196,7 +195,6 @@ export class JournalReader {
     return rows.length > 0;
   }
 
-  /** What may be said of a job's tenant now. */
   async stateOf({ rollout, tenant }: Job): Promise<TenantState> {
     const [row] = await this.database.query(
       "SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2",
@@ -206,14 +204,14 @@ export class JournalReader {
   }
 }
 
-/** What a row of a tenant says that a rollout did to its stack; undefined where it did nothing. */
+/** Converts a tenant's row to what the rollout did to its stack. Undefined if it did nothing. */
 export function laterChange(
   row: Row,
   rollout: string,
   rollsBack: string | undefined,
 ): LaterChange | undefined {
   const state = String(row["state"]) as TenantState;
-  // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
+  // A tenant that already matched was not changed. In a rollback, however, it confirms that nothing is left to roll back.
   if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) return undefined;
   return { rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) };
 }

@@ -15,13 +15,13 @@ import { countsOf, NO_COUNTS, sum } from "./rollout-view";
 import { applySkips } from "./skips";
 
 /**
- * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the
- * event that tells it, so that a process may die anywhere. One piece of code over SQLite and PostgreSQL.
+ * The journal of rollouts: their specifications and progress. Each change and its event share one transaction, so a process may
+ * die at any point. The same code serves SQLite and PostgreSQL.
  */
 export class Journal extends JobJournal {
   /**
-   * @param now milliseconds since 1970.
-   * @throws {JournalError} when a later release has made it.
+   * @param now the clock, in milliseconds since 1970.
+   * @throws {JournalError} if a later release created the journal.
    */
   static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
     const version = await versionOf(database);
@@ -36,7 +36,7 @@ export class Journal extends JobJournal {
     await this.database.close();
   }
 
-  /** Writes a new rollout whose tenants are to be planned. Answers its id, which begins with the day. */
+  /** Creates a rollout whose tenants are still to be planned. Returns its id, which begins with the date. */
   async create(spec: RolloutSpec, targets: readonly Target[]): Promise<string> {
     const now = this.now();
     const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
@@ -68,7 +68,7 @@ export class Journal extends JobJournal {
     return id;
   }
 
-  /** Writes how planning went for some tenants. */
+  /** Records the planning results of some tenants. */
   async planned(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const { name, state, digest, summary, plan, error } of tenants) {
@@ -80,7 +80,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Writes the digest over all plans, and the files that they were made of: the planning is through. */
+  /** Completes the planning: records the digest over all plans, and the files that they were made from. */
   async planningDone(id: string, digest: string, { bundle, folder }: PackedFiles): Promise<void> {
     const { spec } = await this.record(id);
     await this.database.transaction(async (transaction) => {
@@ -102,7 +102,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** Forgets a rollout that wrote nothing. */
+  /** Deletes a rollout that wrote nothing. */
   async forget(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       for (const table of ["rollout_events", "rollout_files", "rollout_tenants", "rollout_waves"]) {
@@ -113,16 +113,16 @@ export class Journal extends JobJournal {
   }
 
   /**
-   * Begins a rollout, or goes on with it.
+   * Starts or resumes a rollout.
    *
-   * @param until the wave after which to wait, and with `retry` by default that of the last time; one that waits there
-   * already goes on waiting. All others that wait at their gate are approved, unless `retry`.
-   * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
-   * no gate: whoever resumes what was interrupted has not said that a wave is well.
-   * @param by who does: `dana@build-7`.
-   * @param current what the targets file says of its tenants now. Default: what the journal has.
-   * @param seq the lowest sequence number that it can get. Default: the one after all in the journal.
-   * @param rollsBack the rollout that it rolls back, which can't be resumed from then on.
+   * @param until the wave after which to wait. With `retry`, the default is the previous value. If the rollout already waits there,
+   * it continues to wait. Without `retry`, all other waves that wait at their gate are approved.
+   * @param retry whether to retry failed tenants and check unhealthy waves again. It approves no gate: resuming an interrupted
+   * rollout doesn't confirm that a wave is healthy.
+   * @param by the person who starts it: `dana@build-7`.
+   * @param current the tenants as the targets file declares them now. Default: as recorded in the journal.
+   * @param seq the lowest sequence number to assign. Default: the next one in the journal.
+   * @param rollsBack the rollout to roll back, which can't be resumed afterwards.
    */
   async start(
     id: string,
@@ -169,12 +169,12 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** The sequence number that a rollout would get that starts now. */
+  /** Returns the sequence number that the next started rollout would get. */
   async nextSequence(): Promise<number> {
     return (await lastSequence(this.database)) + 1;
   }
 
-  /** A wave goes on to its next state. */
+  /** Moves a wave to its next state. */
   async wave(
     id: string,
     position: number,
@@ -216,7 +216,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** The rollout waits for a person after a wave. */
+  /** Makes the rollout wait for a person after a wave. */
   async handOver(id: string, position: number, reason: string): Promise<void> {
     const { spec } = await this.record(id);
     await this.database.transaction(async (transaction) => {
@@ -232,7 +232,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** The rollout stops; what has not begun stays to be done when it is resumed. */
+  /** Stops the rollout. A resume continues with the tenants that were not started. */
   async stop(id: string, reason: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
@@ -243,26 +243,26 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** A person said that the rollout is never finished: it can't be resumed. */
+  /** Abandons the rollout at a person's request. It can't be resumed. */
   async abandon(id: string, reason: string): Promise<void> {
     await this.database.transaction(
       async (transaction) => await this.#end(transaction, id, "abandoned", reason),
     );
   }
 
-  /** Another rollout rolled the rollout back: it can't be resumed. @param reason how far that is. */
+  /** Marks the rollout as rolled back by another. It can't be resumed. @param reason how far the rollback went. */
   async rollBack(id: string, reason: string): Promise<void> {
     await this.database.transaction(
       async (transaction) => await this.#end(transaction, id, "rolled-back", reason),
     );
   }
 
-  /** Asks whoever is at the rollout to begin nothing more. */
+  /** Asks the running coordinator to start nothing more. */
   async requestStop(id: string): Promise<void> {
     await this.database.query("UPDATE rollouts SET stop_requested = 1 WHERE id = $1", [id]);
   }
 
-  /** A run of the coordinator ends before the rollout does. */
+  /** Records that a run of the coordinator ended before the rollout. */
   async interrupted(id: string, reason: string, untilMs?: number): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET reason = $2 WHERE id = $1", [id, reason]);
@@ -274,7 +274,7 @@ export class Journal extends JobJournal {
     });
   }
 
-  /** All waves are through. */
+  /** Finishes the rollout after all waves are done. */
   async finishRollout(id: string): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query(
@@ -306,7 +306,7 @@ export class Journal extends JobJournal {
 
 /** The recorded tenants as the targets file declares them now, and those that must not be written to. */
 export interface CurrentTargets extends Pick<TargetComparison, "updated" | "leftOut"> {
-  /** The environment's variables that hold keys now. */
+  /** The environment variables that hold keys now. */
   readonly keyVariables: readonly string[];
 }
 
@@ -333,17 +333,17 @@ function noWave(name: string): never {
   throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
 }
 
-/** The highest sequence number in the journal; 0 where no rollout was started. */
+/** The highest sequence number in the journal. 0 if no rollout was started. */
 async function lastSequence(database: Queryable): Promise<number> {
   const [row] = await database.query("SELECT COALESCE(MAX(seq), 0) AS seq FROM rollouts");
   return Number(row?.["seq"]);
 }
 
 /**
- * A time for a new rollout that is later than that of every rollout in the journal. The clocks of two runners differ: by its own clock, a
- * hotfix could seem older than what it fixes.
+ * Returns a time for a new rollout that is later than those of all rollouts in the journal. The clocks of two runners may differ: by
+ * its own clock, a hotfix could seem older than the rollout that it fixes.
  *
- * @param now milliseconds since 1970, by this machine's clock.
+ * @param now this machine's clock, in milliseconds since 1970.
  */
 async function afterEarlierRollouts(
   transaction: Queryable,

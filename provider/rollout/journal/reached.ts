@@ -17,17 +17,17 @@ import type {
 } from "./rollout-record";
 import { standingSkips } from "./skips";
 
-/** Where the stacks of a project stand among its rollouts. */
+/** The progress of a project's stacks through its rollouts. */
 export interface Reached {
-  /** By the name of the stack. */
+  /** Keyed by stack name. */
   readonly stacks: ReadonlyMap<string, StackReach>;
-  /** Whom rollouts leave out now, since a person said so; by the name of the stack. */
+  /** The tenants that rollouts skip now at a person's request, keyed by stack name. */
   readonly skips: ReadonlyMap<string, SkippedTenant>;
-  /** How many rollouts of the project the journal has. */
+  /** The number of the project's rollouts in the journal. */
   readonly rollouts: number;
-  /** How many more it has of the same project whose stacks are in another state backend. */
+  /** The number of the project's further rollouts whose stacks are in another state backend. */
   readonly elsewhere: number;
-  /** The settings files of a rollout as they were when it was planned. */
+  /** Returns a rollout's settings files as they were at planning time. */
   readonly files: (rollout: string) => Promise<PackedFiles>;
   /**
    * What all rollouts read of the tenant of a stack, the first first. Where a person said that what was remembered is wrong, only that
@@ -36,57 +36,57 @@ export interface Reached {
   readonly earlier: (stack: string) => Promise<readonly EarlierReading[]>;
 }
 
-/** Which rollouts have come to a stack, and which one has not. */
+/** The last rollout that reached a stack, and a later one that has not. */
 export interface StackReach {
-  /** The newest that left it as it declared, or found it so. */
+  /** The newest rollout after which the stack matched its declared state. */
   readonly last?: ReachedBy;
-  /** The newest after that one which has not brought it there: it waits, has failed, or was abandoned before. */
+  /** The newest later rollout that has not reached the stack: it is waiting, failed, or was abandoned before. */
   readonly next?: NotReachedBy;
 }
 
-/** A rollout that left a stack as it declared. */
+/** A rollout after which a stack matched its declared state. */
 export interface ReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
   readonly state: "done" | "unchanged";
-  /** When, in milliseconds since 1970. */
+  /** The time in milliseconds since 1970. */
   readonly atMs: number;
-  /** The day (UTC) by which it judged `expires`. */
+  /** The day (UTC) by which it decided what had expired. */
   readonly today: string;
-  /** The tenant's settings file, relative to the working folder of the rollout's files. */
+  /** The tenant's settings file, relative to the working directory of the rollout's files. */
   readonly settings: string;
 }
 
-/** What a rollout read of a tenant. */
+/** What a rollout read about a tenant. */
 interface ReadTenant {
-  /** What the targets file called it then. */
+  /** The tenant's name in the targets file at that time. */
   readonly name: string;
-  /** A salted fingerprint of the domains of the tenant's people, as its planning saw them. */
+  /** A salted fingerprint of the domains of the tenant's users at planning time. */
   readonly fingerprint?: string;
-  /** What identified the tenant of the service when it was planned, or by what was written since. */
+  /** The identity of the tenant at planning time, or after later writes. */
   readonly identity?: TenantIdentity;
 }
 
-/** A rollout that has not brought a stack to what it declares. */
+/** A rollout that has not brought a stack to its declared state. */
 export interface NotReachedBy extends ReadTenant {
   readonly rollout: string;
   readonly order: RolloutOrder;
   readonly wave: string;
-  /** What became of the tenant in it. */
+  /** The state of the tenant in it. */
   readonly state: TenantState;
   readonly rolloutState: RolloutState;
-  /** Whether it was tried to change the tenant. */
+  /** Whether a change of the tenant was attempted. */
   readonly isBegun: boolean;
 }
 
-/** In so many of the newest rollouts each stack that is asked about is mostly found: a journal of years is not read for it. */
+/** This many of the newest rollouts usually cover all requested stacks, which avoids reading years of history. */
 const NEWEST = 8;
 
 /**
- * Looks up which rollouts have come to each stack of a project: two rows a stack, however many rollouts there were.
+ * Looks up which rollouts have reached each stack of a project. Reads two rows per stack, however many rollouts there were.
  *
- * @throws {JournalError} when the journal can't be read.
+ * @throws {JournalError} if the journal can't be read.
  */
 export async function reachedIn(
   database: Database,
@@ -96,7 +96,7 @@ export async function reachedIn(
   const records = await reader.records();
   const ofProject = records.filter(({ spec }) => spec.project === project);
   const here = ofProject.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
-  // What takes away what has ended, or mends drift, brings no tenant to its files.
+  // Rollouts that prune expired entries or revert drift bring no tenant to its files.
   const own = new Map(
     here.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
   );
@@ -139,7 +139,7 @@ export async function reachedIn(
         ...named,
         ...(isRead ? identifiedBy(task.row) : {}),
         state: String(last["state"]) as ReachedBy["state"],
-        // What was found as declared was not begun: that was when the rollout was.
+        // An unchanged tenant was never started, so it gets the start time of the rollout.
         atMs: time(last["finished_at"]) ?? time(last["started_at"]) ?? 0,
         today: record?.spec.today ?? "",
         settings: parsed<Target>(last["target"]).settings,
@@ -162,7 +162,7 @@ export async function reachedIn(
       stacks.set(stack, { next, ...stacks.get(stack) });
     }
   }
-  // Who only looks leaves a journal of an earlier release as it is: it has none.
+  // Readers don't migrate a journal of an earlier release, which has no table of skips.
   const version = (await versionOf(database)) ?? 0;
   const whose = withoutUndefined({ project, backend });
   const skips = version < SKIPS_VERSION ? new Map() : await standingSkips(database, whose);
@@ -267,7 +267,7 @@ function orderOf({ id, seq, startedAtMs }: RolloutOrder): RolloutOrder {
   return { id, seq, startedAtMs };
 }
 
-/** Of each stack the newest row that was settled, and the newest that was not, among some rollouts or all but some. */
+/** Returns the newest settled and the newest unsettled row of each stack, within or outside the given rollouts. */
 async function rowsIn(
   database: Database,
   which: "IN" | "NOT IN",

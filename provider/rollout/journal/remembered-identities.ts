@@ -7,11 +7,11 @@ import { type Reached, reachedIn } from "./reached";
 import type { WhoseRollouts } from "./rollout-record";
 
 /**
- * Reads what rollouts read of tenants.
+ * Returns what rollouts read of tenants.
  *
  * @param targets all tenants of the targets file.
- * @param of `all`: also of tenants that have left it.
- * @throws {JournalError} when the journal can't be read.
+ * @param of `all` includes tenants that are no longer in the file.
+ * @throws {JournalError} if the journal can't be read.
  */
 export async function rememberedIdentities(
   database: Database,
@@ -23,7 +23,7 @@ export async function rememberedIdentities(
   return rememberedIn(await reachedIn(database, { ...whose, ...stacks }), targets, of);
 }
 
-/** The same in what was read of a journal, or of several. */
+/** Returns the same from one or more journals that were already read. */
 export function rememberedIn(
   { stacks, earlier }: Pick<Reached, "stacks" | "earlier">,
   targets: readonly Target[],
@@ -33,7 +33,7 @@ export function rememberedIn(
   return new Map(
     [...stacks].flatMap(([stack, { last, next }]) => {
       if (of === "declared" && !declared.has(stack)) return [];
-      // What was planned and never begun may have been read by a wrong key, for which the rollout was abandoned.
+      // A plan that was never started may come from a wrong key, for which the rollout was then abandoned.
       const isNewer = next?.identity !== undefined && (next.isBegun || isOpenState(next.rolloutState));
       const read = isNewer ? next : last;
       if (read?.identity === undefined) return [];

@@ -2,13 +2,13 @@ import type { Queryable } from "../database/database";
 import { SEQUENCE_VERSION, versionOf } from "../database/tables";
 import type { RolloutRecord } from "./rollout-record";
 
-/** What rollouts are ordered by. */
+/** The properties that determine the order of rollouts. */
 export type RolloutOrder = Pick<RolloutRecord, "id" | "seq" | "startedAtMs">;
 
 /**
- * Compares two rollouts by the order in which they started: by their sequence numbers first, since the clocks of two machines differ.
- * Two journals can give the same number; the start time and the id then decide. Rollouts of earlier releases have no number: they
- * come before all others, by their start times.
+ * Compares two rollouts by the order in which they started. Sequence numbers come first, because the clocks of two machines differ.
+ * Two journals can assign the same number. The start time and the id then decide. Rollouts of earlier releases have no number:
+ * they come before all others, by their start times.
  */
 export function compareRollouts(one: RolloutOrder, other: RolloutOrder): number {
   return (
@@ -25,12 +25,12 @@ export function mayBeLater(one: RolloutOrder, than: RolloutOrder): boolean {
   return (one.seq ?? 0) >= (than.seq ?? 0);
 }
 
-/** The number by which the rollouts of an alias of the table `rollouts` are ordered, as SQL; 0 for those of earlier releases. */
+/** Returns the SQL expression that orders rollouts of an alias of the table `rollouts`. It is 0 for those of earlier releases. */
 export function sequenceOf(alias: string): string {
   return `COALESCE(${alias}.seq, 0)`;
 }
 
-/** The same for readers that never migrate the journal. One of an earlier release has only start times. */
+/** Returns the same for readers, which never migrate the journal. A journal of an earlier release has only start times. */
 export async function sequenceIn(database: Queryable, alias: string): Promise<string> {
   const version = (await versionOf(database)) ?? 0;
   return version < SEQUENCE_VERSION ? `${alias}.started_at` : sequenceOf(alias);

@@ -10,117 +10,115 @@ import type { Task } from "../model/task";
 import type { RolloutState, TenantState, Wave, WaveState } from "../model/wave";
 import type { Job } from "../queue/lane";
 
-/** A tenant that a rollout goes on without, since a person said so. */
+/** A tenant that a rollout skips at a person's request. */
 export interface SkippedTenant {
   readonly name: string;
-  /** Since when rollouts leave it out, in milliseconds since 1970. */
+  /** Since when rollouts skip it, in milliseconds since 1970. */
   readonly sinceMs: number;
-  /** Who said so: `dana@build-7`. */
+  /** The person who skipped it: `dana@build-7`. */
   readonly by?: string;
   readonly reason: string;
 }
 
-/** What a rollout is to do; it does not change once it is written, but that it says when it was pruned, and who is skipped. */
+/** The specification of a rollout. After planning, only its key variables, skipped tenants and pruning time change. */
 export interface RolloutSpec {
-  /** The targets file, as it was named. */
+  /** The targets file, as it was given. */
   readonly source: string;
-  /** The Pulumi project of all stacks. */
   readonly project: string;
-  /** As of {@link PackedFiles}; known once the planning is through. */
+  /** The working directory of {@link PackedFiles}. Known once the planning is complete. */
   readonly folder?: string;
-  /** The day (UTC) by which `expires` is judged. */
+  /** The day (UTC) for deciding what has expired. */
   readonly today: string;
   readonly waves: readonly Wave[];
   /** How many tenants may fail in the whole rollout. */
   readonly tolerated?: number;
   /** The limits of service addresses. */
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
-  /** Who is told of what. Absent: whom the environment has an address for, of everything. */
+  /** The notification settings. Absent: every receiver with an address in the environment gets all notices. */
   readonly notify?: Notify;
-  /** The environment's variables that hold keys, of tenants too that the rollout leaves out: no child process gets them. */
+  /** The environment variables that hold keys, including those of excluded tenants. No child process gets them. */
   readonly keyVariables?: readonly string[];
-  /** Tells one state backend from another, so that no worker takes a tenant to another one. */
+  /** A fingerprint of the state backend, so that no worker applies a tenant to a different one. */
   readonly backend: string;
   /** The rollout that this one rolls back. */
   readonly rollsBack?: string;
-  /** What it goes back to: what each tenant held, or the files of a revision of git. */
+  /** The target of a rollback: each tenant's previous state, or the files of a git revision. */
   readonly rollsBackTo?: string;
-  /** Whom it leaves out: those that were left out of the plan, and those of its tenants that were skipped since. Absent: nobody. */
+  /** The skipped tenants: those excluded from the plan, and those skipped since. Absent: none. */
   readonly skipped?: readonly SkippedTenant[];
-  /** What it is for; absent where it brings what the files say, or rolls another back. */
+  /** The mode. Absent if the rollout applies the files or rolls back another. */
   readonly task?: Task;
-  /** Absent in what an earlier release planned. */
+  /** Absent in rollouts that an earlier release planned. */
   readonly origin?: Origin;
-  /** When its files and all of its plans but what changed were taken out of the journal. */
+  /** When its files, and everything but the changes of its plans, were removed from the journal. */
   readonly prunedAtMs?: number;
 }
 
-/** Whose rollouts are meant: stacks of one name in two projects, or in two state backends, are two stacks. */
+/** Selects rollouts. Stacks of the same name in two projects or state backends are different stacks. */
 export interface WhoseRollouts {
   readonly project: string;
-  /** As `stateBackend` fingerprints it. Default: of any. */
+  /** The fingerprint by `stateBackend`. Default: any backend. */
   readonly backend?: string;
-  /** The stacks that are asked about, where it is not all: then those of others may be left out of the answer. */
+  /** The requested stacks. The answer may omit others. Default: all. */
   readonly stacks?: readonly string[];
 }
 
-/** What a plan said of a tenant, as far as reports need it. */
+/** The parts of a tenant's plan that reports need. */
 export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   readonly changes: readonly TenantChange[];
-  /** `accepted` is absent in what an earlier release planned. */
+  /** `accepted` is absent in rollouts that an earlier release planned. */
   readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
-  /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
+  /** The name of the `TenantSettings` in the stack. */
   readonly resource: string;
   readonly isStackThere: boolean;
-  /** What its lists are to be made over. Default: dynamic resources. */
+  /** The provider of its lists. Default: dynamic resources. */
   readonly front?: FrontName;
-  /** Whether an engine was killed in the middle of it. Default: false. */
+  /** Whether an engine was killed during an update of the stack. Default: false. */
   readonly isStackPending?: boolean;
-  /** The last rollout that the stack's state names. Absent: it names none. */
+  /** The last rollout according to the stack's state. Absent if the state names none. */
   readonly marker?: StackMarker;
-  /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */
+  /** A salted fingerprint of the domains of the tenant's users at planning time. */
   readonly fingerprint?: string;
-  /** What identifies the tenant of the service that the planning read. Absent in what an earlier release planned. */
+  /** The identity of the tenant at planning time. Absent in rollouts that an earlier release planned. */
   readonly identity?: TenantIdentity;
-  /** Whether the person said that the tenant may be empty, or its people have other domains. Default: false. */
+  /** Whether a person accepted that the tenant is empty, or that its users have other domains. Default: false. */
   readonly acceptsEmptyTenant?: boolean;
-  /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */
+  /** A settings file to apply first, which writes nothing. It makes the stack manage entries before it can remove them. */
   readonly first?: string;
-  /** What it leaves as it is: of a rollback, what somebody changed after the rollout, `allow partner.example`; of a task, with why. */
+  /** What it leaves unchanged. In a rollback: later changes, such as `allow partner.example`. In a mode: entries, with the reason. */
   readonly left?: readonly string[];
-  /** What was done in the console and is reverted, with who did it as far as the service tells; the first of it. */
+  /** The first drift to revert: changes made in the console, with the person if the service reports it. */
   readonly drift?: readonly string[];
-  /** What the tenant allows and nobody declares, which a rollout leaves. Absent: nothing. */
+  /** The tenant's undeclared allow entries, which a rollout leaves unchanged. Absent: none. */
   readonly unmanagedAllows?: UnmanagedAllows;
-  /** All that is done where only what has ended goes: which keys, and the resources of the stack that have them, by their URNs. */
+  /** The complete scope of a rollout that only prunes expired entries: the keys, and the URNs of their resources. */
   readonly only?: NonNullable<PlanFile["only"]> & { readonly targets: readonly string[] };
-  /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
+  /** Where its settings files override the baseline that they include, with file and line. Only the first ones. Absent: nowhere. */
   readonly loosened?: readonly string[];
 }
 
-/** How planning went for one tenant. */
+/** The planning result of one tenant. */
 export interface PlannedTenant {
   readonly name: string;
   readonly state: "pending" | "unchanged" | "failed";
-  /** The digest of its plan; empty where there is none. */
+  /** The digest of its plan. Empty if it has none. */
   readonly digest: string;
   readonly summary?: TenantSummary;
-  /** The plan as JSON; only of tenants that are to be changed. */
+  /** The plan as JSON. Only present for tenants with changes. */
   readonly plan?: string;
   readonly error?: TenantError;
 }
 
-/** A tenant that somebody has begun. */
+/** A tenant that a worker has started. */
 export interface ClaimedTenant {
   readonly job: Job;
   readonly spec: RolloutSpec;
   readonly target: Target;
-  /** The rollout's sequence number. */
   readonly seq: number;
-  /** Counts how often it was begun, from 1; who finishes it must name it. */
+  /** The attempt, counted from 1. Only the current attempt can record a result. */
   readonly attempt: number;
-  /** Who was at it before, when it was taken over from one that died. */
+  /** The previous worker, if the tenant was taken over after that worker died. */
   readonly takenOverFrom: string | undefined;
   /** The plan as JSON. */
   readonly plan: string;
@@ -128,25 +126,25 @@ export interface ClaimedTenant {
   readonly summary: TenantSummary;
 }
 
-/** A rollout as the journal holds it. */
+/** A rollout in the journal. */
 export interface RolloutRecord {
   readonly id: string;
   readonly state: RolloutState;
   readonly spec: RolloutSpec;
-  /** Empty while the planning is under way, or was interrupted. */
+  /** Empty if the planning is incomplete. */
   readonly digest: string;
   readonly reason: string | undefined;
   readonly until: string | undefined;
-  /** Whether a person asked to begin nothing more. */
+  /** Whether a person requested a stop. */
   readonly isStopping: boolean;
-  /** Its place in the order in which rollouts started; undefined before it starts, and in a journal of an earlier release. */
+  /** Its position in the order in which rollouts started. Undefined before the start, and in a journal of an earlier release. */
   readonly seq: number | undefined;
   readonly createdAtMs: number;
   readonly startedAtMs: number | undefined;
   readonly finishedAtMs: number | undefined;
 }
 
-/** A rollout that is not through, and has the same stacks as another. */
+/** An unfinished rollout that shares stacks with another. */
 export interface Rival extends Pick<RolloutRecord, "id" | "state" | "reason"> {
   readonly stacks: readonly string[];
 }
@@ -160,7 +158,7 @@ export interface LaterChange {
   readonly rollsBack?: string;
 }
 
-/** A wave as the journal holds it. */
+/** A wave in the journal. */
 export interface WaveRecord {
   readonly state: WaveState;
   readonly startedAtMs: number | undefined;
@@ -170,7 +168,7 @@ export interface WaveRecord {
   readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
 }
 
-/** A tenant as the journal holds it. */
+/** A tenant in the journal. */
 export interface TenantRecord {
   readonly name: string;
   readonly wave: number;
@@ -185,12 +183,12 @@ export interface TenantRecord {
   readonly finishedAtMs: number | undefined;
 }
 
-/** Files by their path, with slashes, relative to the bundle's root. */
+/** Files by path, with slashes, relative to the bundle's root. */
 export type FileBundle = ReadonlyMap<string, Uint8Array>;
 
-/** The files of a rollout as they were when it was planned, and where among them it works. */
+/** The files of a rollout as they were at planning time, and its working directory among them. */
 export interface PackedFiles {
   readonly bundle: FileBundle;
-  /** The working folder, relative to the bundle's root: `.`, or `customers`. */
+  /** The working directory, relative to the bundle's root: `.`, or `customers`. */
   readonly folder: string;
 }

@@ -43,10 +43,10 @@ export async function viewOf(
   };
 }
 
-/** How many tenants one transaction begins at most; the next one begins more. */
+/** The maximum number of tenants that one transaction releases. The next transaction releases more. */
 const MOST_BEGUN_AT_ONCE = 1_000;
 
-/** How many more tenants of a wave may be begun, by what the journal holds now. */
+/** How many more tenants of a wave may start, according to the journal. */
 export async function placesIn(
   database: Queryable,
   { id, spec }: RolloutRecord,
@@ -61,7 +61,7 @@ export async function placesIn(
   return (spec.waves[wave]?.maxConcurrent ?? 0) - Number(row["busy"]);
 }
 
-/** The first of those whose service has room, as many as the wave could begin at once. */
+/** Returns the first pending tenants whose service has capacity, limited to the wave's concurrency. */
 async function pendingOf(
   database: Queryable,
   id: string,

@@ -6,15 +6,15 @@ import { recordOf } from "./journal-reader";
 import type { RolloutSpec, SkippedTenant, WhoseRollouts } from "./rollout-record";
 import { tell } from "./tell";
 
-/** A tenant that no rollout of a project takes up, until a person says otherwise. */
+/** A tenant that all rollouts of a project skip until a person ends the skip. */
 export interface Skip extends SkippedTenant {
   readonly project: string;
-  /** Of the state backend, as `stateBackend` fingerprints it. */
+  /** The state backend's fingerprint by `stateBackend`. */
   readonly backend: string;
   readonly stack: string;
 }
 
-/** All skips of a journal that stand now, the oldest first. */
+/** Returns all current skips in a journal, oldest first. */
 export async function allSkips(database: Queryable): Promise<readonly Skip[]> {
   const rows = await database.query(
     "SELECT project, backend, stack, since, name, reason, skipped_by FROM rollout_skips WHERE ended_at IS NULL ORDER BY since, name",
@@ -30,7 +30,7 @@ export async function allSkips(database: Queryable): Promise<readonly Skip[]> {
   }));
 }
 
-/** Those that stand now of whose stacks are meant, by the stack. */
+/** Returns the current skips of a project, keyed by stack. */
 export async function standingSkips(
   database: Queryable,
   { project, backend }: WhoseRollouts,
@@ -41,31 +41,31 @@ export async function standingSkips(
   return new Map(own.map((skip) => [skip.stack, skip]));
 }
 
-/** What a rollout keeps of a skip. */
+/** Returns the parts of a skip that a rollout stores. */
 export function skippedTenant({ name, sinceMs, by, reason }: SkippedTenant): SkippedTenant {
   return { name, sinceMs, reason, ...withoutUndefined({ by }) };
 }
 
-/** What became of a tenant that was skipped, in a rollout that is not through. */
+/** The state of a skipped tenant in an unfinished rollout. */
 export interface SkippedIn {
   readonly rollout: string;
   readonly tenant: string;
-  /** `skipped`; `running`: it is being changed now, and is left to end; `done` or `unchanged`: it holds what is declared. */
+  /** `skipped`. `running`: its current change will finish. `done` or `unchanged`: it matches its declared state. */
   readonly state: string;
 }
 
-/** What came of skipping. */
+/** The result of skipping tenants. */
 export interface Skipping {
   readonly fresh: readonly Skip[];
-  /** Were skipped already: what was said then stands. */
+  /** Tenants that were already skipped. Their earlier reason stays. */
   readonly already: readonly Skip[];
   readonly rollouts: readonly SkippedIn[];
 }
 
 /**
- * Has all rollouts leave tenants out from now on, also those that are under way. One that is being changed is left to end.
+ * Makes all rollouts skip tenants from now on, including running rollouts. A tenant's current change finishes first.
  *
- * @param more in milliseconds since 1970, and who says so.
+ * @param more the reason, the person, and the time in milliseconds since 1970.
  */
 export async function skipTenants(
   database: Database,
@@ -98,9 +98,9 @@ export async function skipTenants(
 }
 
 /**
- * Has rollouts take tenants up again.
+ * Ends the skips of tenants.
  *
- * @returns the rollouts that are not through and left them out: who resumes one takes them up there.
+ * @returns the unfinished rollouts that skip them. A resume picks the tenants up there.
  */
 export async function endSkips(
   database: Database,
@@ -125,12 +125,12 @@ export async function endSkips(
 }
 
 /**
- * Brings a rollout to what is skipped now, and keeps in it who, why and since when. What was changed already stays so: then its
- * wave's health goes without it.
+ * Applies the current skips to a rollout, and records who skipped each tenant, why and since when. A tenant that was already changed
+ * stays changed, but no longer counts for its wave's health.
  *
- * @param how `now`: it is not begun or gone on with. A tenant that is taken up again has its turn with `retry`, or, with
- * `pass gate` too, where its wave is not begun.
- * @param leftOut by stack: tenants that the targets file doesn't declare any more as they were planned, and why.
+ * @param how `now` resumes no tenant whose skip ended. With `retry`, the rollout picks it up again. With
+ * `pass gate`, it does so only if the tenant's wave has not begun.
+ * @param leftOut the reasons, by stack, for tenants that the targets file no longer declares as planned.
  */
 export async function applySkips(
   transaction: Queryable,
@@ -151,7 +151,7 @@ export async function applySkips(
     [id],
   );
   const names = new Set(rows.map((row) => String(row["name"])));
-  // Those that were left out of the plan stay so, whatever is said since.
+  // Tenants excluded from the plan stay excluded, whatever changes later.
   const skipped = [...known.values()].filter(({ name }) => !names.has(name));
   for (const row of rows) {
     const [name, state] = [String(row["name"]), String(row["state"])];
@@ -182,17 +182,17 @@ function leftOutSkip(name: string, reason: string | undefined, sinceMs: number):
   return reason === undefined ? undefined : { name, sinceMs, reason };
 }
 
-/** Nobody is at them: `released` is given to who is free, and taken by nobody yet. */
+/** No worker has these tenants. `released` means available, but not yet taken. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
 
-/** What becomes of a tenant that is skipped no more. Whoever retries tries again all that failed: it is one of those, or was not planned. */
+/** Returns the next state of a tenant whose skip ended. A retry includes all failed tenants, so `failed` puts this one among them. */
 function takenUpAs(row: Row, how: "now" | "pass gate" | "retry"): string {
   if (how === "retry") return "failed";
   if (how === "now" || row["wave_state"] !== "pending") return "skipped";
   return Number(row["planned"]) === 1 ? "pending" : "failed";
 }
 
-/** Leaves out a tenant that a worker has or had, where it is skipped now; false where it is not. */
+/** Skips a tenant that a worker has or had, if a current skip exists. Returns false otherwise. */
 export async function skipIfStanding(
   transaction: Queryable,
   { rollout, tenant }: Pick<Job, "rollout" | "tenant">,
@@ -209,7 +209,7 @@ export async function skipIfStanding(
   return true;
 }
 
-/** Its error stays: it may be changed in part. */
+/** Keeps the tenant's error, because the tenant may be partly changed. */
 async function leaveOut(
   transaction: Queryable,
   id: string,
@@ -228,7 +228,7 @@ async function leaveOut(
   await tell(transaction, id, told, nowMs);
 }
 
-/** The rollouts that are not through, of whose stacks are meant. */
+/** Returns the unfinished rollouts of a project and backend. */
 async function openOf(
   transaction: Queryable,
   { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,

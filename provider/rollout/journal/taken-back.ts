@@ -4,15 +4,15 @@ import type { RolloutRecord, TenantRecord } from "./rollout-record";
 
 /** How far a rollout was rolled back. */
 export interface TakenBackSoFar {
-  /** The rollbacks of it that were begun. */
+  /** The rollbacks of it that were started. */
   readonly by: readonly string[];
-  /** The tenants that it changed or tried to. */
+  /** The tenants that it changed or tried to change. */
   readonly touched: readonly TenantRecord[];
-  /** Those of them that no rollback has seen to hold again what they held. */
+  /** Those of them that no rollback has confirmed as restored. */
   readonly left: readonly TenantRecord[];
 }
 
-/** How far a rollout was rolled back: only of tenants that were read again. */
+/** Returns how far a rollout was rolled back. Only tenants that were read again count. */
 export async function takenBackSoFar(journal: JournalReader, id: string): Promise<TakenBackSoFar> {
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
@@ -26,7 +26,7 @@ export async function takenBackSoFar(journal: JournalReader, id: string): Promis
   };
 }
 
-/** The newest rollback of a rollout, where all that the rollout changed was rolled back. */
+/** Returns the newest rollback of a rollout, if all of the rollout's changes were rolled back. */
 export async function wholeRollbackOf(
   journal: JournalReader,
   { id, state }: Pick<RolloutRecord, "id" | "state">,
@@ -36,7 +36,7 @@ export async function wholeRollbackOf(
   return left.length === 0 ? by.at(-1) : undefined;
 }
 
-/** The same as a sentence or two. */
+/** Describes it in one or two sentences. */
 export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
   const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
   if (left.length === 0)

@@ -1,7 +1,7 @@
 import type { Queryable } from "../database/database";
 import type { RolloutHappening } from "../model/rollout-event";
 
-/** Writes the next event of a rollout, in the transaction of what it tells. @param nowMs in milliseconds since 1970. */
+/** Appends an event to a rollout, in the same transaction as the change itself. @param nowMs the time in milliseconds since 1970. */
 export async function tell(
   transaction: Queryable,
   id: string,

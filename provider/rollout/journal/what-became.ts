@@ -1,6 +1,6 @@
 import type { LaterChange } from "./rollout-record";
 
-/** By which rollback a rollout was rolled back in a stack, and which rollouts changed the stack since and still stand. */
+/** Returns which rollback rolled a rollout back in a stack, and which later rollouts of the stack were not rolled back. */
 export function becameOf(
   id: string,
   later: readonly LaterChange[],
@@ -10,7 +10,7 @@ export function becameOf(
   for (const { rollout, rollsBack, state } of later) {
     const isDone = state === "done" || state === "unchanged";
     if (rollsBack === undefined) since.push(rollout);
-    // What a rollback that failed has left can be rolled back once more.
+    // The remaining tenants of a failed rollback can be rolled back again.
     else if (isDone && rollsBack === id) by = rollout;
     else if (isDone) since = since.filter((one) => one !== rollsBack);
   }

@@ -8,23 +8,24 @@ import type { Journal } from "./journal";
 import type { RolloutRecord } from "./rollout-record";
 import { takenBackSoFar } from "./taken-back";
 
-/** What a person wants with a rollout. */
+/** The purpose for which a person needs a rollout. */
 export type Purpose = "status" | "resume" | "rollback" | "stop" | "abandon";
 
-/** What finding one looks at beside the journal. */
+/** The context of a search, in addition to the journal. */
 export interface FindingContext {
-  /** Where the journal is, as it may be shown. */
+  /** The location of the journal, safe to display. */
   readonly place: string;
   readonly commands: RolloutCommands;
-  /** Whether somebody is at a rollout now. */
+  /** Whether a process is running a rollout now. */
   isHeld(id: string): Promise<boolean>;
-  /** Gets notes for the person. */
+  /** Receives notes for the person. */
   log(line: string): void;
 }
 
 /**
- * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that the purpose is for. So
- * no later rollout hides one that is not through, and none that changed nothing is taken for the last that did.
+ * Finds a rollout by its id or the beginning of it. Without an id, finds the newest one that suits the purpose. A later rollout therefore
+ * never
+ * hides an unfinished one, and a rollout that changed nothing never counts as the last change.
  *
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
@@ -37,7 +38,7 @@ export async function whichRollout(
   const records = await journal.records();
   if (id !== undefined) return named(records, id, purpose, context);
   const all = await candidates(journal, records);
-  // Whoever says it twice means the same one twice, and not the one before it too.
+  // Repeating the command must not roll back the previous rollout as well.
   const last = all.find(({ record, isBegun }) => isBegun && isAnyChange(record));
   if (purpose === "rollback" && last?.isTakenBack === true) {
     const before = all.find((one) => PURPOSES.rollback.isMeant(one));
@@ -56,7 +57,7 @@ export async function whichRollout(
   );
 }
 
-/** Tells which rollout is rolled back, where newer ones changed tenants too and are not meant. */
+/** Logs which rollout will be rolled back, if newer ones that changed tenants are passed over. */
 function tellPassedOver(
   all: readonly Candidate[],
   found: RolloutRecord | undefined,
@@ -83,30 +84,30 @@ function optionOf(task: Task | undefined): string | undefined {
   return task === undefined ? undefined : TASK_WORDS[task].option;
 }
 
-/** A rollout, and what it takes to tell whether it is meant where none is named. */
+/** A rollout, with the data that decides whether it is the default. */
 interface Candidate {
   readonly record: RolloutRecord;
   readonly isBegun: boolean;
   readonly isRetriable: boolean;
-  /** Whether another rolled it back, everywhere. */
+  /** Whether another rollout rolled it back completely. */
   readonly isTakenBack: boolean;
 }
 
 interface PurposeRule {
-  /** "There is no rollout that can be …". */
+  /** Completes the sentence "There is no rollout that can be …". */
   readonly called: string;
-  /** Whether it can be done with a rollout that is named. */
+  /** Whether the purpose suits a rollout given by id. */
   readonly fits: (record: RolloutRecord) => boolean;
-  /** Whether it is the newest such that is meant where none is named. */
+  /** Whether the rollout can be the default. The newest such rollout is used. */
   readonly isMeant: (candidate: Candidate) => boolean;
 }
 
-/** Whether something of a rollout is left to go on with. */
+/** Whether a rollout is unfinished. */
 export function isOpen({ state }: RolloutRecord): boolean {
   return isOpenState(state);
 }
 
-/** Whether it brought what somebody had changed in the files. */
+/** Whether it applied changes that somebody made in the files. */
 function isAnyChange({ spec }: RolloutRecord): boolean {
   return spec.rollsBack === undefined && spec.task === undefined;
 }
@@ -121,7 +122,7 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
   rollback: {
     called: "rolled back",
     fits: ({ spec }) => spec.rollsBack === undefined,
-    // One that was rolled back is meant only when it is named, as to roll it back to other files; so is what a nightly run did.
+    // A rolled-back rollout needs an explicit id, for example to roll it back to other files. So does a nightly run.
     isMeant: ({ record, isBegun, isTakenBack }) => isAnyChange(record) && isBegun && !isTakenBack,
   },
   stop: {
@@ -132,7 +133,7 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
   abandon: { called: "abandoned", fits: isOpen, isMeant: ({ record }) => isOpen(record) },
 };
 
-/** The newest; to stop, the newest that a run is at; to resume or abandon, rather one that no run is at. */
+/** Prefers the newest. For `stop`, it must be running; for `resume` and `abandon`, preferably not. */
 async function preferred(
   meant: readonly RolloutRecord[],
   purpose: Purpose,
@@ -194,7 +195,7 @@ function named(
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${place}; ${newest(records)}.`);
 }
 
-/** How a person ends a rollout in which nothing is under way. */
+/** Suggests how to end a rollout that is not running. */
 function abandonAdvice(record: RolloutRecord | undefined, commands: RolloutCommands): string {
   if (record === undefined) return "";
   const is = record.state === "waiting" ? "waits for a person" : "isn't through";

@@ -1,7 +1,7 @@
 import { comparedValues, type Standing } from "../../settings/entry-fields";
 import { hashOf } from "../../settings/plan-digest";
 
-/** A change of a plan, as far as it tells what would be done again. */
+/** The parts of a planned change that identify it if it is planned again. */
 interface PlannedChange {
   readonly kind: string;
   readonly key: string;
@@ -10,8 +10,9 @@ interface PlannedChange {
 }
 
 /**
- * What tells a change from others, whoever's it is: that a value comes to a list, or goes; and of one that stays on its list, what it
- * becomes. With another comment it is the same value on the same list.
+ * Identifies a change across tenants. The signature says that a value enters or leaves a list, or how a value that stays on its list
+ * changes.
+ * A new entry with another comment has the same signature.
  */
 export function signatureOf({ kind, key, before, after }: PlannedChange): string {
   if (after === undefined) return hashOf(["remove", kind, key]);
@@ -20,7 +21,7 @@ export function signatureOf({ kind, key, before, after }: PlannedChange): string
   return hashOf(["comment", kind, key, ...comparedValues(after)]);
 }
 
-/** The signatures of a plan as the journal has it. */
+/** The signatures of a plan in the journal's format. */
 export function signaturesIn(plan: string): readonly string[] {
   return (
     (JSON.parse(plan) as { readonly changes?: readonly PlannedChange[] }).changes?.map(signatureOf) ?? []

@@ -6,10 +6,10 @@ import { signaturesIn } from "./change-signature";
 import type { Mark, TakenBack } from "./mark";
 
 /**
- * The mark of a rollout as its journal has it now.
+ * Builds the lock of a rollout from the journal's current state.
  *
- * @param place where that journal is.
- * @param next what the journal is about to say of the rollout. Default: what it says.
+ * @param place the location of that journal.
+ * @param next the state that the journal is about to record. Default: the recorded state.
  */
 export async function markOfRollout(
   journal: Journal,
@@ -64,7 +64,7 @@ function toldOf({ state, reason = "" }: RolloutRecord): string {
   }
 }
 
-/** The stacks of a wave that were changed, by this rollout or one before it, and whose change was not looked at. */
+/** The stacks of a wave with an unreviewed change, made by this rollout or an earlier one. */
 function unseenIn(
   wave: Wave | undefined,
   record: WaveRecord,
@@ -77,19 +77,19 @@ function unseenIn(
   if (isSeen && skipped.size === 0) return [];
   const carried = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
   return tenants.flatMap(({ name, wave: own, attempt, target, startedAtMs, finishedAtMs }) => {
-    // What is skipped was not looked at with its wave.
+    // A skipped tenant was not reviewed with its wave.
     if (own !== index || (isSeen && !skipped.has(name))) return [];
     const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : carried.get(name);
     return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
   });
 }
 
-/** The names of the tenants that a rollout goes on without. */
+/** The names of the tenants that a rollout skips. */
 export function namesOf(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
   return new Set(skipped.map(({ name }) => name));
 }
 
-/** Whether all that a wave waits for has been: one that had nobody after it may be through without. */
+/** Whether the wave's gate, soak and health check are all complete. A wave without successors may be done without them. */
 export function wasLookedAt({ gate, soakMs, health }: Wave, record: WaveRecord): boolean {
   return (
     record.state === "done" &&

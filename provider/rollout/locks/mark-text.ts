@@ -1,7 +1,7 @@
 import type { RolloutCommands } from "../model/commands";
 import type { Mark, UnreadableMark } from "./mark";
 
-/** A rollout that another journal has: what it does or waits for, where its journal is, and what to do where that is lost. */
+/** Describes a rollout in another journal: its state, the location of the journal, and what to do if that is lost. */
 export function markText(mark: Mark | UnreadableMark, commands: RolloutCommands): string {
   const { rollout } = mark;
   const abandon = commands.abandon(rollout);

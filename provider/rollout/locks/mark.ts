@@ -3,41 +3,40 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { TASKS, type Task } from "../model/task";
 import type { UnseenTenant } from "../model/wave";
 
-/** The version of the format of a mark. */
+/** The version of the lock format. */
 const MARK_FORMAT = 1;
 
 /**
- * What a rollout leaves beside the stacks, so that every run over the same state backend knows of it, whatever journal it has:
- * which stacks it has not come to yet, and what nobody has looked at. Plain data; a journal has all of it and more.
+ * The lock that a rollout stores next to the stacks. Every run on the same state backend sees it, whatever its journal. It lists the
+ * stacks still to change and the unreviewed ones. It is plain data, all of which the journal has as well.
  */
 export interface Mark {
-  /** The rollout's id. */
   readonly rollout: string;
   /** The Pulumi project of its stacks. */
   readonly project: string;
-  /** `open`: not through, so that no other rollout may go past it. `closed`: through or abandoned, and still to be minded. */
+  /** `open`: the rollout isn't finished, and no other may overtake it. `closed`: finished or abandoned, but with changes to review. */
   readonly state: "open" | "closed";
-  /** What it does or waits for: `waits for a person. The wave canary is through, and its gate waits for a person.` */
+  /** Its state or what it waits for: `waits for a person. The wave canary is through, and its gate waits for a person.` */
   readonly told: string;
-  /** Where its journal is, and on which machine: without a password. */
+  /** The location and machine of its journal, without a password. */
   readonly journal: string;
-  /** Its place in the order in which rollouts started. Absent in what an earlier release wrote. */
+  /** Its position in the order in which rollouts started. Absent in locks that an earlier release wrote. */
   readonly seq?: number;
-  /** How many events the journal had then: one with fewer is an older copy. */
+  /** The number of events in the journal at that time. A journal with fewer is an older copy. */
   readonly events: number;
-  /** When this was written; ISO 8601, UTC. */
+  /** When the lock was written: ISO 8601, UTC. */
   readonly at: string;
-  /** The stacks that it has not come to yet. */
+  /** The stacks that it has not reached yet. */
   readonly pending: readonly string[];
-  /** The stacks that it changed, and whose change nobody has looked at as their wave asks for; `name` is the stack's. */
+  /** The stacks whose change was not reviewed as their wave requires. `name` is the stack's. */
   readonly unseen: readonly UnseenTenant[];
-  /** The task of an unattended rollout. Absent: the rollout brings what the files say. */
+  /** The mode of an unattended rollout. Absent: the rollout applies the files. */
   readonly task?: Task;
-  /** What this rollout rolled back, and is not to come again unasked. */
+  /** The changes that this rollout rolled back, which must not return unless requested. */
   readonly takenBack?: TakenBack;
 }
 
-/** What a rollback undid: the rollout, and the signatures of what it had done. */
+/** What a rollback undid: the rollout, and the signatures of its changes. */
 export interface TakenBack {
   readonly rollout: string;
   readonly changes: readonly string[];
@@ -59,16 +58,17 @@ const schema = z.object({
   takenBack: z.object({ rollout: z.string(), changes: z.array(z.string()) }).optional(),
 });
 
-/** A mark as it is kept. */
+/** Converts a lock to its stored format. */
 export function keptMark(mark: Mark): unknown {
   return { format: MARK_FORMAT, ...mark };
 }
 
 /**
- * Reads a mark back.
+ * Parses a stored lock.
  *
- * @param rollout whose it is, by its name. One of which nothing more can be read, as of a run that was killed while it wrote it, is
- * open, and of every stack.
+ * @param rollout the id of its rollout, from the stack's name. An invalid lock, for example of a run killed while writing it, counts as
+ * open
+ * and as covering every stack.
  */
 export function readMark(rollout: string, kept: unknown): Mark | UnreadableMark {
   const parsed = schema.safeParse(kept);
@@ -77,13 +77,13 @@ export function readMark(rollout: string, kept: unknown): Mark | UnreadableMark 
   return { ...mark, ...withoutUndefined({ takenBack, task, seq }) };
 }
 
-/** A mark of which only the name is known. */
+/** A lock that can't be read except for its name. */
 export interface UnreadableMark {
   readonly rollout: string;
   readonly state: "unreadable";
 }
 
-/** Whether nothing of a mark has to be minded any more. */
+/** Whether the lock has no further use. */
 export function isSpent({ state, unseen, takenBack }: Mark): boolean {
   return state === "closed" && unseen.length === 0 && (takenBack?.changes ?? []).length === 0;
 }

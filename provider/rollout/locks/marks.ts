@@ -10,16 +10,16 @@ import { runOnStack } from "../stack/run-on-stack";
 import { removeTornAttributes, removeUnnamedFiles, replaceTornStates, tornState } from "../stack/torn-files";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
 
-/** The Pulumi project in which every rollout of a state backend has a stack of its own: its mark. */
+/** The Pulumi project in which every rollout of a state backend stores its lock, as a stack. */
 export const MARKS_PROJECT = "email-security-rollouts";
 
-/** Far longer than a mark takes to be written. */
+/** Far longer than it takes to write a lock. */
 const LOCK_WAIT_MS = 10_000;
 
 /**
- * The marks of rollouts in a state backend, written and read by the Pulumi CLI, so that they are wherever the stacks are. A mark
- * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one. They are repaired as the stacks of
- * tenants are: debris of a killed run is removed.
+ * The locks of rollouts in a state backend. The Pulumi CLI reads and writes them, so they are stored with the stacks. A lock
+ * is a stack without resources, and its outputs hold the lock. Only its own rollout writes an open lock. As for the stacks of tenants,
+ * debris of killed runs is removed.
  */
 export class Marks implements Disposable {
   readonly #folder: ScratchFolder;
@@ -28,9 +28,9 @@ export class Marks implements Disposable {
   readonly #log: (line: string) => void;
 
   /**
-   * @param environment of the CLI: with the state backend, and without any key.
-   * @param where the state backend, as it may be shown.
-   * @param log gets a line for each repair.
+   * @param environment the environment of the CLI, with the state backend and without any key.
+   * @param where the state backend, safe to display.
+   * @param log receives a line for each repair.
    */
   constructor(environment: NodeJS.ProcessEnv, where: string, log: (line: string) => void = () => {}) {
     this.#folder = scratchFolder("marks");
@@ -41,17 +41,17 @@ export class Marks implements Disposable {
     const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
       (name) => environment[name] !== undefined,
     );
-    // Nothing in a mark is encrypted; the CLI wants a passphrase all the same.
+    // A lock has no secrets, but the CLI requires a passphrase anyway.
     this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
     this.#where = where;
     this.#log = log;
   }
 
   /**
-   * All marks there are.
+   * Reads all locks.
    *
-   * @param own a rollout whose mark is left out, as the one who asks has just written it.
-   * @throws {RolloutError} (`ERR_ROLLOUT_LOCKS`) when they can't be read: then nobody knows what must not be gone past.
+   * @param own a rollout to omit, because the caller has just written its lock.
+   * @throws {RolloutError} (`ERR_ROLLOUT_LOCKS`) if they can't be read, because open rollouts would go unnoticed.
    */
   async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
     const listed = await this.#list();
@@ -67,10 +67,10 @@ export class Marks implements Disposable {
     return marks;
   }
 
-  /** The mark of one rollout; undefined where it has none. */
+  /** Reads the lock of one rollout. Undefined if it has none. */
   async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
     const run = await this.#pulumi("read", rollout, "stack", "export");
-    // Removed since it was listed, as by a rollout that is through.
+    // Removed after it was listed, for example by a rollout that has finished.
     if (run.code !== 0 && isMissing(run)) return undefined;
     if (run.code !== 0) throw this.#failed("read", run);
     const { deployment } = jsonOf(run.stdout, "A mark") as Exported;
@@ -78,9 +78,9 @@ export class Marks implements Disposable {
   }
 
   /**
-   * Writes a mark, in the place of the one that its rollout has.
+   * Writes a lock, and replaces the rollout's previous one.
    *
-   * @param isFirst whether it has none yet, as far as is known; that only spares a run of the CLI.
+   * @param isFirst whether the rollout has no lock yet, as far as is known. This only saves a run of the CLI.
    */
   async write(mark: Mark, isFirst = false): Promise<void> {
     const { rollout } = mark;
@@ -99,7 +99,7 @@ export class Marks implements Disposable {
     if (run.code !== 0) throw this.#failed("written", run);
   }
 
-  /** Takes a mark away; one that is not there is fine. */
+  /** Removes a lock. Succeeds if it doesn't exist. */
   async remove(rollout: string): Promise<void> {
     const run = await this.#pulumi("taken away", rollout, "stack", "rm", "--yes", "--remove-backups");
     if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
@@ -147,7 +147,7 @@ export class Marks implements Disposable {
   }
 
   #failed(done: string, why: PulumiRun | string): RolloutError {
-    // Pulumi lists none where the state of one is cut off.
+    // Pulumi lists no stacks at all if the state of one is truncated.
     const torn = tornState(this.#files, "the rollout is forgotten beside the stacks");
     const told = typeof why === "string" ? why : (torn ?? toldBy(why));
     const cause = engineCause(told);

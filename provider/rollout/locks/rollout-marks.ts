@@ -12,34 +12,33 @@ import { isSpent, type Mark, type TakenBack, type UnreadableMark } from "./mark"
 import { markOfRollout, namesOf, wasLookedAt } from "./mark-of-rollout";
 import type { Marks } from "./marks";
 
-/** Where marks are kept. */
 export type MarkStore = Pick<Marks, "read" | "of" | "write" | "remove"> & Disposable;
 
-/** Marks that say no more than what was rolled back are kept for so long, in milliseconds: 90 days. */
+/** How long to keep locks that only record a rollback, in milliseconds: 90 days. */
 const KEPT_MS = 90 * 86_400_000;
 
-/** What is to be minded of a project's stacks. */
+/** The changes of a project's stacks that still need attention. */
 export interface Minded {
-  /** When each stack was changed that nobody has looked at since, in milliseconds since 1970. */
+  /** When each stack with an unreviewed change was changed, in milliseconds since 1970. */
   readonly unseen: ReadonlyMap<string, number>;
-  /** Who rolled back what; what is asked about are the signatures of changes. */
+  /** Which rollout rolled back which changes, by their signatures. */
   readonly takenBack: readonly (TakenBack & { readonly by: string })[];
 }
 
-/** What would be done again, and was rolled back. */
+/** Planned changes that were rolled back before. */
 export interface AgainTakenBack {
-  /** The rollout that had done it. */
+  /** The rollout that made the changes. */
   readonly rollout: string;
-  /** The rollout that rolled it back. */
+  /** The rollout that rolled them back. */
   readonly by: string;
   readonly tenants: readonly string[];
-  /** What it is, the first of it: `allow partner.example`. */
+  /** The first of these changes: `allow partner.example`. */
   readonly what: readonly string[];
 }
 
 /**
- * What this journal's rollouts leave beside the stacks, and what it minds of those that others left there. The journal decides what
- * it knows; of all else the marks do.
+ * Writes the locks of this journal's rollouts, and respects those of others. The journal decides about the rollouts that it knows;
+ * the locks decide about all others.
  */
 export class RolloutMarks implements Disposable {
   readonly #marks: MarkStore;
@@ -47,7 +46,7 @@ export class RolloutMarks implements Disposable {
   readonly #place: string;
   readonly #commands: RolloutCommands;
 
-  /** @param place the journal: a file, or the address of a database. */
+  /** @param place the journal: a file, or the URL of a database. */
   constructor(marks: MarkStore, journal: Journal, place: string, commands = new RolloutCommands()) {
     this.#marks = marks;
     this.#journal = journal;
@@ -55,7 +54,7 @@ export class RolloutMarks implements Disposable {
     this.#commands = commands;
   }
 
-  /** What the marks say of a project's stacks now to a rollout that brings what the files say, or to one of a task. */
+  /** Returns what a project's locks say now to a rollout of the files, or to one in another mode. */
   async look(project: string, task?: Task): Promise<Minded> {
     const marks = (await this.#readable()).filter((mark) => mark.project === project);
     const newest = new Map<string, UnseenChange>();
@@ -74,13 +73,13 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Marks a rollout as begun, or as going on. Its own mark is written first, and then the others are looked at: so of two that begin
-   * at once, at least one sees the other.
+   * Locks a rollout that begins or resumes. It writes its own lock before it reads the others. Of two concurrent runs,
+   * at least one therefore sees the other.
    *
-   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another one, of another journal, has not come to the same stacks yet; or this
-   * one was abandoned elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
-   * @param seq the lowest sequence number that it can get.
-   * @returns its sequence number: higher than those of all other marks.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if a rollout of another journal has yet to change the same stacks, or if this rollout was
+   * abandoned elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) if this journal is an older copy.
+   * @param seq the lowest sequence number to assign.
+   * @returns its sequence number, higher than those of all other locks.
    */
   async begin(record: RolloutRecord, seq: number): Promise<number> {
     const { id } = record;
@@ -103,22 +102,24 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Takes away what a rollout left that could not be begun after all. Where that fails, the first failure is the one to report: whoever
-   * finds what is left learns how to abandon it.
+   * Removes the lock of a rollout that failed to begin. Ignores failures, because the first error matters more. A later run that finds the
+   * lock
+   * explains how to abandon the rollout.
    */
   async withdraw(id: string): Promise<void> {
     await this.#marks.remove(id).catch(() => {});
   }
 
-  /** Writes what a rollout has come to; takes its mark away when nothing of it is left to be minded. */
+  /** Writes the rollout's progress. Removes the lock if nothing of it needs attention. */
   async update(id: string): Promise<void> {
     await this.#put(await this.#markOf(id));
     await this.#clearSeen(id);
   }
 
   /**
-   * Writes that a rollout is abandoned or rolled back, and then has the journal say so. Where the mark can't be written, the journal is not either; where
-   * the journal can't, the mark is set back.
+   * Records an abandoned or rolled-back rollout in its lock, then in the journal. If the lock can't be written, the journal stays
+   * unchanged.
+   * If the journal can't be written, the lock is restored.
    */
   async close(
     id: string,
@@ -137,8 +138,8 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * What is to be asked before each wave of a rollout begins: writes how far it is, and answers why it may not go on, a sentence, where
-   * it was abandoned elsewhere. The first wave begins right after {@link begin}.
+   * Returns a check to call before each wave. The check records the progress. If the rollout was abandoned elsewhere, it returns a sentence
+   * that says why it may not continue. The first wave begins right after {@link begin}.
    */
   beforeWave(id: string): () => Promise<string | undefined> {
     let isFresh = true;
@@ -152,15 +153,15 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * Abandons a rollout whose journal is not here.
+   * Abandons a rollout whose journal is not available here.
    *
-   * @returns of how many stacks it is not known any more what it did there; undefined when there is no such rollout.
+   * @returns the number of stacks with an unknown state. Undefined if there is no such rollout.
    */
   async abandonElsewhere(id: string): Promise<number | undefined> {
     const mark = await this.#marks.of(id);
     if (mark === undefined || mark.state === "closed") return undefined;
     if (mark.state === "unreadable") {
-      // Whoever made it was killed before it wrote anything into it, and begins nothing before that.
+      // Its run was killed before it wrote the content, and starts nothing before that.
       await this.#marks.remove(id);
       return 0;
     }
@@ -177,7 +178,7 @@ export class RolloutMarks implements Disposable {
     return unknown.length;
   }
 
-  /** The open rollouts that this journal does not know, or knows less of; what they do or wait for. */
+  /** The open rollouts that this journal doesn't know, or knows only in part. */
   async elsewhere(): Promise<readonly (Mark | UnreadableMark)[]> {
     return await this.#unknown(await this.#marks.read());
   }
@@ -196,12 +197,12 @@ export class RolloutMarks implements Disposable {
     return found;
   }
 
-  /** @param own a rollout whose mark is left out. */
+  /** @param own a rollout whose lock is omitted. */
   async #readable(own?: string): Promise<readonly Mark[]> {
     return (await this.#marks.read(own)).filter(isReadable);
   }
 
-  /** Whether this journal knows at least as much of a rollout as its mark. */
+  /** Whether this journal is at least as recent as the lock. */
   async #isKnown(mark: Mark | UnreadableMark): Promise<boolean> {
     const last = await this.#journal.lastEvent(mark.rollout);
     return last !== undefined && (mark.state === "unreadable" || mark.events <= last);
@@ -214,7 +215,7 @@ export class RolloutMarks implements Disposable {
 
   async #refuseGoingOn({ id, state, spec }: RolloutRecord): Promise<void> {
     const mark = await this.#marks.of(id);
-    // What failed in one that is through can be tried again, whatever is left of it.
+    // A finished rollout may retry its failed tenants, whatever remains of its lock.
     if (mark?.state === "unreadable" || (state === "done" && mark?.state !== "open")) return;
     if (mark === undefined) {
       throw new RolloutError(
@@ -258,8 +259,8 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * All marks but a rollout's own, without those that say of this journal's rollouts what is no longer so, as after a crash or where the backend could
-   * not be reached; and without those that are old and forbid nothing.
+   * Returns all locks except a rollout's own. Removes or updates outdated locks of this journal's rollouts, which can remain after a crash
+   * or a failure of the backend. Removes old locks that prevent nothing.
    */
   async #reconciled(own: string): Promise<readonly (Mark | UnreadableMark)[]> {
     const kept: (Mark | UnreadableMark)[] = [];
@@ -274,7 +275,7 @@ export class RolloutMarks implements Disposable {
     return kept;
   }
 
-  /** An open mark as this journal knows it better: undefined where its rollout was never begun, closed where it is through. */
+  /** Updates an open lock from the journal: undefined if its rollout never began, closed if it has finished. */
   async #asJournal(mark: Mark | UnreadableMark): Promise<Mark | UnreadableMark | undefined> {
     const { rollout, state } = mark;
     if (state === "closed" || !(await this.#isKnown(mark))) return mark;
@@ -284,7 +285,7 @@ export class RolloutMarks implements Disposable {
     return now.state === "closed" ? now : mark;
   }
 
-  /** A change that a rollout made itself, or that a person looked at in it, is not unseen in other marks any longer. */
+  /** Removes from other locks the unreviewed changes that this rollout replaced or whose review it completed. */
   async #clearSeen(id: string): Promise<void> {
     const { spec } = await this.#journal.record(id);
     const waves = await this.#journal.waves(id);
@@ -304,7 +305,7 @@ export class RolloutMarks implements Disposable {
     }
   }
 
-  /** What is begun all the same was asked for: it is no longer what was rolled back. */
+  /** A rollout that repeats a rolled-back change was requested explicitly. The change no longer counts as rolled back. */
   async #askedForByName({ id, spec }: RolloutRecord, all: readonly Mark[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
     if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
@@ -324,14 +325,14 @@ export class RolloutMarks implements Disposable {
 }
 
 /**
- * Whether a rollout can bring to further tenants what another one left unseen. A rollout of the files brings all of it. One of a task
- * brings no change of the files: only what an earlier run of the same task left.
+ * Whether a rollout can apply another rollout's unreviewed changes to further tenants. A rollout of the files applies all of them.
+ * In another mode, it applies only those of earlier runs in the same mode.
  */
 function bringsAgain(task: RolloutSpec["task"], mark: Pick<Mark, "task">): boolean {
   return task === undefined || task === mark.task;
 }
 
-/** When a stack was changed, and the sequence number of the rollout that says so. */
+/** When a stack was changed, and the sequence number of the rollout that recorded it. */
 interface UnseenChange {
   readonly sinceMs: number;
   readonly seq: number | undefined;
@@ -375,7 +376,7 @@ function toldGone(mark: Mark | UnreadableMark | undefined): string {
     : toldClosed(mark);
 }
 
-/** Why a rollout does not go on, a sentence. */
+/** Says in a sentence why a rollout can't continue. */
 function toldClosed({ told, at }: Mark): string {
   return `It ${withoutStop(told)} (${at}).`;
 }
@@ -388,7 +389,7 @@ function few(stacks: readonly string[]): string {
   return formatFirst(stacks, (stack) => quote(stack));
 }
 
-/** `ci-7:/builds/settings/.email-security/rollouts.db`; of a database its address without user and password. */
+/** `ci-7:/builds/settings/.email-security/rollouts.db`, or the URL of a database without user and password. */
 function shownPlace(place: string): string {
   const address = isPostgres(place) ? withoutCredentials(place) : undefined;
   return address ?? `${hostname()}:${resolve(place)}`;

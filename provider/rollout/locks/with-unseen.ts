@@ -2,7 +2,7 @@ import type { Target } from "../model/target";
 import type { Wave } from "../model/wave";
 import type { Minded } from "./rollout-marks";
 
-/** The waves with the tenants of each whose last change nobody has looked at. */
+/** Adds to each wave its tenants with an unreviewed last change. */
 export function withUnseen(
   waves: readonly Wave[],
   targets: readonly Pick<Target, "name" | "stack">[],

@@ -1,9 +1,9 @@
 import { availableParallelism } from "node:os";
 
-/** What one run of the engine takes, with its child processes, in bytes; measured: 280 to 330 MB. */
+/** The memory of one engine run with its child processes, in bytes. Measured: 280 to 330 MB. */
 const BYTES_A_RUN = 350 * 1024 * 1024;
 
-/** How many tenants this machine can change at once: as it has cores, and memory for the engines. At least 1. */
+/** How many tenants this machine can change at once, limited by its cores and its memory for engines. At least 1. */
 export function engineCapacity(
   cores = availableParallelism(),
   freeBytes = process.availableMemory(),

@@ -1,11 +1,11 @@
-/** Hours of each week in which nothing is begun. Plain data: it is kept in the journal. */
+/** Hours of each week in which nothing starts. Plain data, stored in the journal. */
 export interface ClosedHours {
-  /** As it was written: `Fri 16:00–Mon 06:00 Europe/Zurich`. */
+  /** The original text: `Fri 16:00–Mon 06:00 Europe/Zurich`. */
   readonly text: string;
-  /** In minutes since Monday 0:00, of the time zone's clocks; from the first to before the last, which may be in the next week. */
+  /** Minutes since Monday 0:00 by the time zone's clocks. The start is inclusive, the end exclusive and possibly in the next week. */
   readonly from: number;
   readonly to: number;
-  /** Of the IANA time zone database. */
+  /** A name of the IANA time zone database. */
   readonly timeZone: string;
 }
 
@@ -16,14 +16,14 @@ const WEEK = 7 * DAY;
 const WRITTEN =
   /^(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2}) ?[-–] ?(?:(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(\d{1,2}):(\d{2})(?: ([A-Za-z][\w+/-]*))?$/;
 
-/** How closed hours are written. */
+/** The format of closed hours, for messages. */
 export const CLOSED_HOURS_FORM =
   "Fri 16:00–Mon 06:00 Europe/Zurich, or 18:00–07:00 Europe/Zurich for every day; without a time zone in UTC";
 
 /**
- * Reads closed hours: from one time of the week to another, or from one time of every day to another.
+ * Parses closed hours: from one time of the week to another, or from one time of every day to another.
  *
- * @returns a text that says what is wrong with them, where something is.
+ * @returns an error text if they are invalid.
  */
 export function readClosedHours(text: string): readonly ClosedHours[] | string {
   const [, fromDay, fromHour = "", fromMinute = "", toDay, toHour = "", toMinute = "", timeZone = "UTC"] =
@@ -49,14 +49,14 @@ export function readClosedHours(text: string): readonly ClosedHours[] | string {
 }
 
 /**
- * Until when nothing is begun, in milliseconds since 1970: the end of the closed hours that this time is in, and of those that follow
- * without a break. Around a change of the clocks it may be off by their hour.
+ * Returns when the current closed hours end, including those that follow without a gap, in milliseconds since 1970. Around a clock change,
+ * the result may be off by an hour.
  *
- * @returns undefined outside of them.
+ * @returns undefined outside closed hours.
  */
 export function closedUntil(closed: readonly ClosedHours[], nowMs: number): number | undefined {
   let untilMs: number | undefined;
-  // Whatever is closed, there is an hour of a week that is not.
+  // Some hour of the week is always open.
   for (let weeks = 0; weeks <= closed.length; weeks += 1) {
     const left = Math.max(0, ...closed.map((one) => minutesLeft(one, untilMs ?? nowMs)));
     if (left === 0) return untilMs;
@@ -66,9 +66,9 @@ export function closedUntil(closed: readonly ClosedHours[], nowMs: number): numb
   return untilMs;
 }
 
-/** Whether no time of a week is left in which something could be begun. */
+/** Whether no time of the week is left to start anything. */
 export function isAlwaysClosed(closed: readonly ClosedHours[]): boolean {
-  // A week without a change of clocks in any of the zones that have one.
+  // A week without a clock change in any time zone.
   const mondayMs = Date.UTC(2026, 0, 5);
   for (let minute = 0; minute < WEEK; minute += 1) {
     const left = Math.max(0, ...closed.map((one) => minutesLeft(one, mondayMs + minute * 60_000)));
@@ -113,7 +113,7 @@ function minutes(hour: string, minute: string): number | undefined {
   return hours * 60 + rest;
 }
 
-/** Whether clocks can be read of it: one of another machine may not be known here. */
+/** Whether this machine knows the time zone. Other machines may know different ones. */
 export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat("en-GB", { timeZone: name });

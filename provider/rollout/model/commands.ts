@@ -4,16 +4,16 @@ import type { Target } from "./target";
 import { TASK_WORDS, type Task } from "./task";
 
 /**
- * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
- * tells somebody what to do about a rollout takes the command from here.
+ * Builds the shell commands that messages suggest. Each works as printed, in the directory where the rollout was started. All advice about
+ * rollouts takes its commands from here.
  */
 export class RolloutCommands {
   readonly #database: string;
   readonly #program: string;
 
   /**
-   * @param database the journal, where it was named by `--database`: the next command has to name it too.
-   * @param program how the command is called where the person is.
+   * @param database the journal from `--database`, which the next command must repeat.
+   * @param program how the person calls the CLI.
    */
   constructor(database?: string, program = "email-security") {
     this.#program = program;
@@ -21,7 +21,7 @@ export class RolloutCommands {
       database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
   }
 
-  /** Plans a rollout anew, of all tenants or of these, for the same task. */
+  /** Plans a new rollout of all or some tenants, in the same mode. */
   plan(source: string, only: readonly string[] = [], task?: Task): string {
     const what = task === undefined ? "" : ` ${TASK_WORDS[task].option}`;
     return this.#command(
@@ -41,17 +41,17 @@ export class RolloutCommands {
     return this.#command(`show ${id}`);
   }
 
-  /** @param to a revision of git. */
+  /** @param to a git revision. */
   rollback(id: string, to?: string): string {
     return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${shellWord(to)}`}`);
   }
 
-  /** Has rollouts leave tenants out. @param source the targets file. */
+  /** Makes rollouts skip tenants. @param source the targets file. */
   skip(names: readonly string[], source: string): string {
     return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
   }
 
-  /** Has rollouts change tenants again that they skip. */
+  /** Ends the skip of tenants. @param source the targets file. */
   unskip(names: readonly string[], source: string): string {
     return this.#command(`unskip ${names.map(shellWord).join(" ")}${targetsOption(source)}`);
   }
@@ -64,7 +64,7 @@ export class RolloutCommands {
     return this.#command(`abandon ${id}`);
   }
 
-  /** Shows how tenants stand, all of them or these. @param source the targets file. */
+  /** Shows the status of all or some tenants. @param source the targets file. */
   fleetStatus(source: string, only: readonly string[] = []): string {
     return `${this.#program} fleet status${targetsOption(source)}${onlyOption(only)}${this.#database}`;
   }
@@ -74,7 +74,7 @@ export class RolloutCommands {
     return `${this.#program} tenant rename ${shellWord(stack)} ${shellWord(name)}${targetsOption(source)}${this.#database}`;
   }
 
-  /** Writes what was added at a tenant into its settings files; undefined where its key is not in a variable. */
+  /** Adopts a tenant's added entries into its settings file. Undefined if its key is not in a variable. */
   adopt({ baseUrl, key, settings, allowInsecureHttp }: Target): string | undefined {
     if (key.from !== "environment" || !/^[A-Za-z_]\w*$/.test(key.variable) || allowInsecureHttp)
       return undefined;

@@ -1,4 +1,4 @@
-/** A duration for people: `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`. What is no duration is none. */
+/** Formats a duration for people: `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`. An invalid duration becomes `0 s`. */
 export function duration(ms: number): string {
   if (!(ms > 0)) return "0 s";
   if (ms < 9_950) return `${(ms / SECOND).toFixed(1)} s`;
@@ -10,13 +10,13 @@ export function duration(ms: number): string {
   return parts(Math.round(minutes / 60), 24, "d", "h");
 }
 
-/** The same in whole seconds, for what is counted while one looks at it. */
+/** Formats a duration in whole seconds, for live displays. */
 export function wholeSeconds(ms: number): string {
   const whole = Math.max(0, Math.round(ms / SECOND)) * SECOND;
   return whole < 10 * SECOND ? `${whole / SECOND} s` : duration(whole);
 }
 
-/** How long from one time to another, in milliseconds; undefined where one of them is no time. */
+/** Returns the milliseconds between two times. Undefined if either is invalid. */
 export function between(from: string | undefined, until: string | undefined): number | undefined {
   const ms = Date.parse(until ?? "") - Date.parse(from ?? "");
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);

@@ -1,38 +1,38 @@
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { RolloutReport } from "./rollout-report";
 
-/** The code of a failure of a rollout. */
+/** The code of a rollout error. */
 export type RolloutErrorCode =
-  /** There is no such rollout, or none that the command is for. */
+  /** No such rollout exists, or none suits the command. */
   | "ERR_ROLLOUT_NOT_FOUND"
-  /** Another run is at it, or another rollout at the same tenants. */
+  /** Another run has the rollout, or another rollout has the same tenants. */
   | "ERR_ROLLOUT_BUSY"
-  /** What rollouts have left beside the stacks can't be read or written. */
+  /** The rollout locks next to the stacks can't be read or written. */
   | "ERR_ROLLOUT_LOCKS"
-  /** The journal knows less of a rollout than what it has left beside the stacks. */
+  /** The journal is older than the rollout's lock next to the stacks. */
   | "ERR_ROLLOUT_JOURNAL_OLD"
-  /** What would be done was rolled back, and nobody asked for it by name. */
+  /** The planned changes were rolled back before, and were not requested explicitly. */
   | "ERR_ROLLED_BACK"
-  /** What a tenant held before can't be known, or can't be declared. */
+  /** A tenant's previous state is unknown, or can't be declared. */
   | "ERR_ROLLOUT_NOT_KNOWN"
-  /** A tenant is skipped, so that no rollout takes it up. */
+  /** A tenant is skipped, so no rollout changes it. */
   | "ERR_ROLLOUT_SKIPPED"
-  /** More tenants can't be planned than is tolerated. */
+  /** The planning of more tenants failed than is tolerated. */
   | "ERR_ROLLOUT_PLAN"
-  /** The stack is locked by another run of Pulumi. */
+  /** Another Pulumi run has locked the stack. */
   | "ERR_STACK_LOCKED"
-  /** The stack holds what no settings file declares, so that a run would delete it. */
+  /** The stack contains undeclared entries that a run would delete. */
   | "ERR_STACK_FOREIGN"
-  /** `pulumi up` failed; its own words are in the message. */
+  /** `pulumi up` failed. The message contains its output. */
   | "ERR_PULUMI"
-  /** The run went through, and the tenant still isn't as declared. */
+  /** The run succeeded, but the tenant still doesn't match its declared state. */
   | "ERR_ROLLOUT_NOT_AS_DECLARED"
-  /** The folder for temporary files can't be used. */
+  /** The directory for temporary files can't be used. */
   | "ERR_TEMPORARY_FOLDER"
-  /** The tenant was stopped in the middle; the next run does the rest. */
+  /** The change of the tenant was interrupted. The next run completes it. */
   | "ERR_ROLLOUT_STOPPED";
 
-/** A rollout can't do what it was asked to; match by `code`. */
+/** A rollout can't do what was requested. Match by `code`. */
 export class RolloutError extends EmailSecurityError {
   declare readonly code: RolloutErrorCode;
 
@@ -41,9 +41,9 @@ export class RolloutError extends EmailSecurityError {
   }
 }
 
-/** The planning ended before all tenants were planned, since more had failed than is tolerated. `ERR_ROLLOUT_PLAN` */
+/** The planning ended early, because more tenants failed than is tolerated. `ERR_ROLLOUT_PLAN` */
 export class PlanningEndedError extends RolloutError {
-  /** How far it came. The rollout itself is forgotten. */
+  /** The progress so far. The rollout itself is deleted. */
   readonly report: RolloutReport;
 
   constructor(message: string, report: RolloutReport) {

@@ -13,13 +13,13 @@ import {
   tenantState,
 } from "./rollout-report";
 
-/** The version of the format of a history. */
+/** The version of the history format. */
 export const HISTORY_FORMAT = 1;
 
-/** The version of the format of a rollout as it is shown. */
+/** The version of the format of a shown rollout. */
 export const SHOWN_FORMAT = 1;
 
-/** The version of the format of a difference. */
+/** The version of the difference format. */
 export const DIFFERENCE_FORMAT = 1;
 
 const isChanged = z
@@ -67,7 +67,7 @@ const past = z
 
 export type PastRollout = z.infer<typeof past>;
 
-/** Which rollouts were. Texts from outside are as they came. */
+/** The history of rollouts. Texts from outside are not sanitized. */
 export const historySchema = z
   .strictObject({
     format: z.literal(HISTORY_FORMAT).describe("The version of this format."),
@@ -82,7 +82,7 @@ export const historySchema = z
 
 export type RolloutHistory = z.infer<typeof historySchema>;
 
-/** A change as the journal keeps it for as long as it has the rollout. */
+/** A change in the form that the journal keeps as long as the rollout. */
 const keptChange = planChange
   .unwrap()
   .pick({
@@ -115,7 +115,7 @@ const origin = z
 
 export type Origin = z.infer<typeof origin>;
 
-/** All that a journal tells of a rollout. Texts from outside are as they came. */
+/** Everything that a journal contains about a rollout. Texts from outside are not sanitized. */
 export const shownSchema = z
   .strictObject({
     format: z.literal(SHOWN_FORMAT).describe("The version of this format."),
@@ -180,7 +180,7 @@ const compared = z
   })
   .readonly();
 
-/** What the settings files of one rollout declare, and those of another don't. */
+/** The difference between the declared states of two rollouts. */
 export const differenceSchema = z
   .strictObject({
     format: z.literal(DIFFERENCE_FORMAT).describe("The version of this format."),

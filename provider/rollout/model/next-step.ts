@@ -1,29 +1,28 @@
 import { closedUntil } from "./closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
-/** A rollout as its next step is chosen by it. */
+/** The state of a rollout that determines its next step. */
 export interface RolloutView {
   readonly state: RolloutState;
   readonly waves: readonly WaveView[];
-  /** How many tenants may fail in the whole rollout; undefined: no limit but those of the waves. */
+  /** How many tenants may fail in the whole rollout. Undefined: only the waves have limits. */
   readonly tolerated: number | undefined;
-  /** The wave after which a person wants to look. */
+  /** The wave after which to wait for a person. */
   readonly until: string | undefined;
-  /** Whether a person asked to begin nothing more. */
+  /** Whether a person requested a stop. */
   readonly isStopping: boolean;
-  /** Of the wave that is running, the tenants that are not begun, in their order; enough to fill its places. */
+  /** The first pending tenants of the running wave, in order: enough to fill its concurrency. */
   readonly pending: readonly PendingTenant[];
-  /** The tenants of service addresses with a limit, over all rollouts: how many may be begun now. */
+  /** How many more tenants may start now, for each service address with a limit. Counts all rollouts. */
   readonly roomAt: ReadonlyMap<string, number>;
-  /** Whether a person wants it done in hours too that waves are closed. Default: false. */
+  /** Whether to ignore closed hours. Default: false. */
   readonly anyTime?: boolean;
-  /** How many more tenants whoever does the work can begin now. */
+  /** How many more tenants the workers can start now. */
   readonly capacity: number;
 }
 
 export interface PendingTenant {
   readonly name: string;
-  /** The service's address. */
   readonly address: string;
 }
 
@@ -31,37 +30,36 @@ export interface WaveView {
   readonly wave: Wave;
   readonly state: WaveState;
   readonly counts: Readonly<Record<TenantState, number>>;
-  /** Until when it soaks, in milliseconds since 1970. */
+  /** When the soak ends, in milliseconds since 1970. */
   readonly soakUntilMs: number | undefined;
-  /** Whether a person resumed the rollout at its gate. */
   readonly isApproved: boolean;
-  /** What its health check said; undefined before there was one. */
+  /** The result of its health check. Undefined before the check. */
   readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
 }
 
-/** What is to be done next. Waves are named by their index, from 0. */
+/** The next step. Waves are identified by index, from 0. */
 export type Step =
-  /** Nothing, until a tenant is through or this time has come. */
+  /** Wait until a tenant finishes, or until this time. */
   | { readonly kind: "wait"; readonly untilMs?: number }
   | { readonly kind: "begin"; readonly wave: number }
-  /** It begins nothing until then, and is to be gone on with. */
+  /** Start nothing until then. A later run must resume the rollout. */
   | { readonly kind: "pause"; readonly wave: number; readonly untilMs: number; readonly reason: string }
   | { readonly kind: "release"; readonly wave: number; readonly tenants: readonly string[] }
   | { readonly kind: "soak"; readonly wave: number; readonly untilMs: number }
   | { readonly kind: "check"; readonly wave: number }
   | { readonly kind: "settle"; readonly wave: number }
-  /** It waits for a person, who resumes it. */
+  /** Wait for a person to resume the rollout. */
   | { readonly kind: "hand-over"; readonly wave: number; readonly reason: string; readonly isGate: boolean }
   | { readonly kind: "stop"; readonly reason: string }
   | { readonly kind: "finish" };
 
 /**
- * What a rollout does next. Pure: the same for one machine and many, for the real one and the simulation.
+ * Chooses the next step of a rollout. It is a pure function, shared by one machine, many machines and the simulation.
  *
- * It begins no tenant once more have failed than a wave, or the rollout, tolerates; so at most `tolerated +
- * maxConcurrent` fail in a wave, and at most one more than tolerated where one runs at a time. The same holds for the
- * whole rollout with the largest `maxConcurrent` of its waves, since they take turns. Tenants that could not be planned
- * count as failed from the beginning of their wave. It stops only when all that was begun is through.
+ * It starts no tenant after more have failed than a wave, or the rollout, tolerates. A wave therefore has at most
+ * `tolerated + maxConcurrent` failures: with one tenant at a time, one more than tolerated. The same limit holds for the whole rollout with
+ * the largest `maxConcurrent` of its waves, because waves run one after another. Tenants that could not be planned count as failed from the
+ * beginning of their wave. The rollout stops only after all running tenants have finished.
  */
 export function nextStep(view: RolloutView, nowMs: number): Step {
   const { waves, state } = view;
@@ -76,7 +74,6 @@ export function nextStep(view: RolloutView, nowMs: number): Step {
   return stepOf(index, current, view, nowMs);
 }
 
-/** The reason of a rollout that a person stopped. */
 export const STOPPED_BY_PERSON = "A person stopped it.";
 
 function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: number): Step {
@@ -104,7 +101,7 @@ function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: numb
   }
 }
 
-/** What keeps tenants of a wave from being begun now; those that were begun come to their end first. */
+/** Returns the step that delays a wave because of closed hours. Running tenants finish first. */
 function pauseOf(
   index: number,
   { wave, counts }: WaveView,
@@ -119,7 +116,7 @@ function pauseOf(
   return { kind: "pause", wave: index, untilMs, reason };
 }
 
-/** Closed hours as they were written. */
+/** Returns closed hours in their original text. */
 export function closedText(closed: NonNullable<Wave["closed"]>): string {
   return [...new Set(closed.map(({ text }) => text))].join(", ");
 }
@@ -150,7 +147,7 @@ function afterSoak(index: number, current: WaveView, view: RolloutView): Step {
   return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
 }
 
-/** A wave in which nothing was changed leaves nothing to look at, unless an earlier rollout left it so, and others follow. */
+/** An unchanged wave needs no soak, check or gate. The exception is an unreviewed change of an earlier rollout, if tenants follow. */
 function isLookedFor(index: number, { wave, counts }: WaveView, waves: readonly WaveView[]): boolean {
   if (counts.done + counts.failed > 0) return true;
   return (wave.unseen ?? []).length > 0 && isLeftAfter(index, waves);
@@ -160,7 +157,7 @@ function isLeftAfter(index: number, waves: readonly WaveView[]): boolean {
   return waves.slice(index + 1).some(({ counts }) => counts.pending > 0);
 }
 
-/** What a person has to say, where there is a next wave. */
+/** Chooses the step after the health check: a gate, or the next wave. */
 function afterLook(index: number, current: WaveView, { waves, until }: RolloutView): Step {
   const { wave, isApproved } = current;
   if (!isLeftAfter(index, waves) || isApproved) return { kind: "settle", wave: index };

@@ -1,27 +1,27 @@
 /**
- * What somebody is told of.
+ * The kinds of notices.
  *
- * - `waiting`: a rollout waits for a person, at a gate or after the wave that `--until` names. `unhealthy`: a wave's health check
- *   stopped it. `stopped`: it was stopped otherwise, or interrupted. `done`: it is through, and changed something or failed somewhere.
- * - `drift`: tenants hold what no file declares. `expiring`: entries end within the days that were asked for. Both are
- *   told where somebody asks how the fleet stands, and for that.
+ * - `waiting`: a rollout waits for a person, at a gate or after the wave of `--until`. `unhealthy`: a wave's health check stopped it.
+ *   `stopped`: it stopped for another reason, or was interrupted. `done`: it finished with changes or failures.
+ * - `drift`: tenants differ from their files. `expiring`: entries expire within the requested number of days. Only fleet status
+ *   sends these two, on request.
  */
 export const NOTICE_KINDS = ["waiting", "stopped", "unhealthy", "done", "drift", "expiring"] as const;
 
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** Who can be told, each in a body that it reads. */
+/** The receivers, each with its own body format. */
 export const RECEIVERS = ["webhook", "slack", "teams", "mail"] as const;
 
 export type ReceiverName = (typeof RECEIVERS)[number];
 
-/** What a targets file says of who is told; where to send is never in it. */
+/** The notification settings of a targets file. It never contains addresses. */
 export type Notify = Readonly<Partial<Record<ReceiverName, Hearing>>>;
 
-/** What one receiver hears. */
+/** The settings of one receiver. */
 export interface Hearing {
-  /** Default: all kinds. */
+  /** The kinds to send. Default: all. */
   readonly events?: readonly NoticeKind[] | undefined;
-  /** Whether it is told what changes, and not just how much. Default: false. */
+  /** Whether notices include the changes, not only their numbers. Default: false. */
   readonly changes?: boolean | undefined;
 }

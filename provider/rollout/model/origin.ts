@@ -6,23 +6,23 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { Origin } from "./history-schema";
 
 /**
- * Who plans a rollout here, and of which commit; what is not known is left out. Never throws.
+ * Returns who plans a rollout on this machine, and at which commit. Omits unknown parts. Never throws.
  *
- * @param places the files and folders that it reads. What git does not know counts there alone: a site or a report that lies beside
- * them is no part of a rollout.
+ * @param places the files and directories that the rollout reads. Untracked files count as changes only there, since other untracked files,
+ * such as a report, are not part of the rollout.
  */
 export async function originOf(environment: NodeJS.ProcessEnv, places: readonly string[]): Promise<Origin> {
   return { ...whoIsHere(environment), ...(await commitHere(places)) };
 }
 
-/** `dana@build-7`: who is at a rollout from now on. */
+/** The person who runs a rollout from now on: `dana@build-7`. */
 export function nameOfWho(environment: NodeJS.ProcessEnv): string {
   const { user, host } = whoIsHere(environment);
   return user === undefined ? host : `${user}@${host}`;
 }
 
 function whoIsHere(environment: NodeJS.ProcessEnv): Pick<Origin, "user" | "host"> {
-  // In a pipeline the account of the machine is everybody's.
+  // Pipelines share one machine account, so the platform's user comes first.
   const user = environment["GITHUB_ACTOR"] || environment["GITLAB_USER_LOGIN"] || account();
   return { host: hostname(), ...withoutUndefined({ user }) };
 }
@@ -31,7 +31,7 @@ function account(): string | undefined {
   try {
     return userInfo().username || undefined;
   } catch {
-    // A container may run as a number that has no name.
+    // A container may run under a user id without a name.
     return undefined;
   }
 }
@@ -39,7 +39,7 @@ function account(): string | undefined {
 async function commitHere(places: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
   if (repositoryOf(process.cwd()) === undefined) return {};
   const git = new GitReader(process.cwd());
-  // Git refuses what is not below its folder, or is not there.
+  // Git fails for paths that don't exist or are outside its directory.
   const own = places.filter((place) => !/^(?:\.\.(?:\/|$)|\/)/.test(place) && existsSync(place));
   try {
     const revision = (await git.text("rev-parse", "--verify", "HEAD")).trim();

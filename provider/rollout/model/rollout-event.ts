@@ -1,19 +1,18 @@
 import type { TenantError } from "./rollout-report";
 
-/** One thing that happened in a rollout, as `--events` prints it, a line of JSON each; in the order of `seq`. */
+/** An event of a rollout. `--events` prints each as a line of JSON, in the order of `seq`. */
 export type RolloutEvent = {
-  /** Counts from 1, without gaps, over all runs of the rollout. */
+  /** Counts from 1, without gaps, across all runs of the rollout. */
   readonly seq: number;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** The rollout's id. */
   readonly rollout: string;
 } & RolloutHappening;
 
-/** What happened. */
+/** The content of an event. */
 export type RolloutHappening =
   | { readonly kind: "planned"; readonly tenants: number; readonly changing: number; readonly digest: string }
-  /** A run of the coordinator began, the first or one that goes on; by whom, `dana@build-7`. */
+  /** A run of the coordinator began or resumed. `by` is the person: `dana@build-7`. */
   | { readonly kind: "started"; readonly resumed: boolean; readonly by?: string }
   | { readonly kind: "wave-started"; readonly wave: string; readonly tenants: number }
   | {
@@ -31,7 +30,7 @@ export type RolloutHappening =
       readonly durationMs: number;
       readonly error?: TenantError;
     }
-  /** A tenant is taken over from one that died, or waits for a lock. */
+  /** A note about a tenant, for example that it was taken over from a dead worker or waits for a lock. */
   | { readonly kind: "tenant-note"; readonly wave: string; readonly tenant: string; readonly message: string }
   | { readonly kind: "wave-soaking"; readonly wave: string; readonly until: string }
   | {
@@ -41,10 +40,10 @@ export type RolloutHappening =
       readonly message: string;
     }
   | { readonly kind: "wave-finished"; readonly wave: string; readonly done: number; readonly failed: number }
-  /** It waits for a person: at a gate, or after the wave that `--until` names. */
+  /** The rollout waits for a person, at a gate or after the wave of `--until`. */
   | { readonly kind: "waiting"; readonly wave: string; readonly reason: string }
   | { readonly kind: "stopped"; readonly reason: string }
-  /** `until`: it begins nothing before this time (ISO 8601, UTC), since waves have closed hours. */
+  /** With `until`, waves have closed hours and nothing starts before this time (ISO 8601, UTC). */
   | { readonly kind: "interrupted"; readonly reason: string; readonly until?: string }
   | {
       readonly kind: "finished";
@@ -53,7 +52,7 @@ export type RolloutHappening =
       readonly failed: number;
       readonly skipped?: number;
     }
-  /** A person said to go on without it: who, and why. */
+  /** A person skipped the tenant. `by` is the person. */
   | {
       readonly kind: "tenant-skipped";
       readonly wave: string;

@@ -4,7 +4,7 @@ import { count, text, time } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 import { TASKS } from "./task";
 
-/** The version of the format of a report. */
+/** The version of the report format. */
 export const REPORT_FORMAT = 1;
 
 export const tenantState = z
@@ -118,7 +118,7 @@ const error = z
 
 export type TenantError = z.infer<typeof error>;
 
-/** What a plan changes, in numbers. */
+/** The numbers of a plan's changes. */
 export const planned = z
   .strictObject({ added: count("Added."), changed: count("Changed."), removed: count("Removed.") })
   .readonly();
@@ -201,7 +201,7 @@ const skipped = z
     description: "A tenant that is left out, since a person said to go on without it.",
   });
 
-/** What a rollout is for, as reports and the history tell it. */
+/** The mode of a rollout, for reports and the history. */
 export const task = z
   .enum(TASKS)
   .exactOptional()
@@ -209,7 +209,7 @@ export const task = z
     "What it is for, where it does not bring what the files say: to take away what has ended, or what the console changed.",
   );
 
-/** What a rollout did, tenant by tenant. Texts from outside are as they came: whoever shows them makes them safe to print. */
+/** The report of a rollout, by tenant. Texts from outside are not sanitized: sanitize them before display. */
 export const reportSchema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),

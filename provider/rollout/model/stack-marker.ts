@@ -8,17 +8,15 @@ import { withoutUndefined } from "../../settings/without-undefined";
  * was, unless a person says that the identity in it is wrong.
  */
 export interface StackMarker {
-  /** The rollout's id. */
   readonly rollout: string;
-  /** Its place in the order in which rollouts started. */
+  /** Its position in the order in which rollouts started. */
   readonly seq: number;
-  /** When it changed the stack; ISO 8601, UTC. */
+  /** When it changed the stack: ISO 8601, UTC. */
   readonly at: string;
   /** What identified the tenant then, so that a run without the journal knows it by its key. Absent in what an earlier release left. */
   readonly identity?: TenantIdentity;
 }
 
-/** The output's name. */
 export const MARKER_OUTPUT = "emailSecurityRollout";
 
 const state = z.object({
@@ -50,7 +48,7 @@ const marker = z.object({
 });
 
 /**
- * Reads the marker of a stack; undefined where it has none, as after a run of the user's own program.
+ * Reads a stack's marker. Undefined if it has none, for example after a run of the user's own program.
  *
  * @param exported the state as `pulumi stack export` prints it.
  */

@@ -11,7 +11,7 @@ const TOO_MANY_FILES =
 const DISK_FAILED =
   "the disk failed to read or write, or a limit of this process (`ulimit -f`) does not let the file grow. Look at both; a copy of the file may still be read.";
 
-/** What is behind an error of the operating system about a file, and what to do: clauses that end a sentence. */
+/** The cause of an operating system error about a file, and what to do: clauses that end a sentence. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ["EACCES", NO_ACCESS],
   ["EPERM", NO_ACCESS],
@@ -32,16 +32,16 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 const OTHERWISE =
   "the operating system refused it. Look at the disk and its file system, or give another place.";
 
-/** Why an error of the operating system came, and what to do; undefined where it is none. */
+/** Returns the cause of an operating system error, and what to do. Undefined for other errors. */
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("syscall" in error)) return undefined;
   return REASONS.get(String((error as NodeJS.ErrnoException).code)) ?? OTHERWISE;
 }
 
-/** Less free space than this is too little for what SQLite keeps beside a file, in bytes. */
+/** The minimum free space for the files that SQLite keeps next to a database, in bytes. */
 const LEAST_SPACE = 65_536;
 
-/** Why a file on this machine can't be written, or made, and what to do; undefined where it can. */
+/** Returns why a file on this machine can't be written or created, and what to do. Undefined if it can. */
 export function unwritableReason(file: string): string | undefined {
   try {
     if (existsSync(file)) accessSync(file, constants.W_OK);
@@ -54,11 +54,11 @@ export function unwritableReason(file: string): string | undefined {
   }
 }
 
-/** The nearest folder above a file that is there. */
+/** Returns the nearest existing directory above a file. */
 function nearestFolder(file: string): string {
   const folder = dirname(resolve(file));
   return existsSync(folder) ? folder : nearestFolder(folder);
 }
 
-/** What SQLite says of the same, by other codes. */
+/** Reasons that SQLite reports with its own codes. */
 export const STORAGE_REASONS = { NO_ACCESS, DISK_FULL, DISK_FAILED, TOO_MANY_FILES } as const;

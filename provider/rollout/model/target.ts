@@ -4,85 +4,85 @@ import type { ClosedHours } from "./closed-hours";
 import type { Notify } from "./notify";
 import type { HealthCheck } from "./wave";
 
-/** A tenant of a rollout: where it is, whose key opens it, what it is to hold, and the stack that remembers it. */
+/** A tenant of a rollout: its address, key source, settings file and stack. */
 export interface Target {
   /** Unique in the rollout: `acme`. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** The service's address, without a slash at its end. */
+  /** The service's address, without a trailing slash. */
   readonly baseUrl: string;
-  /** Where its key comes from; the key itself is read when it is needed, and never written. */
+  /** The source of its key. The key is read when needed, and never stored. */
   readonly key: KeySource;
-  /** Its settings file, relative to the working folder. */
+  /** Its settings file, relative to the working directory. */
   readonly settings: string;
-  /** The Pulumi stack. Default: the name. */
+  /** The Pulumi stack. Default: the tenant's name. */
   readonly stack: string;
-  /** The name of the `TenantSettings` in the stack. Default: that of the stack's only one; in a new stack, the name. */
+  /** The name of the `TenantSettings` in the stack. Default: that of the only one in the stack. For a new stack: the tenant's name. */
   readonly resource?: string;
-  /** What its lists are made over. Default: as the stack has them; in a new stack, dynamic resources. */
+  /** The provider of its lists. Default: that of the stack. For a new stack: dynamic resources. */
   readonly front?: FrontName;
-  /** Whether plain http to another machine is meant. Default: false. */
+  /** Whether to allow plain http to another machine. Default: false. */
   readonly allowInsecureHttp: boolean;
-  /** Where it is declared. */
+  /** The place of its declaration. */
   readonly place: Place;
 }
 
-/** Where a key comes from; never the key. */
+/** The source of a key, never the key itself. */
 export type KeySource =
   | { readonly from: "environment"; readonly variable: string }
-  /** Relative to the working folder, or absolute. */
+  /** Relative to the working directory, or absolute. */
   | { readonly from: "file"; readonly path: string }
-  /** A program and its arguments, run without a shell; the key is its output. */
+  /** A program and its arguments, run without a shell. Its output is the key. */
   | { readonly from: "command"; readonly command: readonly string[] };
 
-/** All that `tenants.yaml` says, with what it includes. */
+/** The content of `tenants.yaml` and the files that it includes. */
 export interface Targets {
-  /** As it was asked for, relative to the working folder. */
+  /** The requested file, relative to the working directory. */
   readonly file: string;
-  /** All files that were read, the one asked for first. */
+  /** All files read, starting with the requested one. */
   readonly files: readonly string[];
   /** The Pulumi project of all stacks. */
   readonly project: string;
   /** In the order of the files. */
   readonly targets: readonly Target[];
   readonly waves: readonly WaveRule[];
-  /** How many tenants may fail in the whole rollout. Default: no limit but those of the waves. */
+  /** How many tenants may fail in the whole rollout. Default: only the waves have limits. */
   readonly failureTolerance?: Tolerance;
-  /** The limits of service addresses, by address without a slash at its end; those not named have none. */
+  /** The limits of service addresses, keyed by address without a trailing slash. Other addresses have none. */
   readonly services: ReadonlyMap<string, ServiceLimit>;
-  /** Who is told of what. Default: whom the environment has an address for, of everything. */
+  /** The notification settings. Default: every receiver with an address in the environment gets all notices. */
   readonly notify?: Notify;
   readonly findings: readonly Finding[];
 }
 
-/** So many tenants, or such a part of them: exactly one is given. */
+/** A number of tenants, or a percentage of them. */
 export type Tolerance = { readonly count: number } | { readonly percent: number };
 
-/** What all tenants of one service address share. */
+/** The limits that all tenants of one service address share. */
 export interface ServiceLimit {
-  /** Requests a second, of all its tenants together. Default: no limit but the service's own answers. */
+  /** Requests per second by all its tenants together. Default: only the service's own limits. */
   readonly requestsPerSecond?: number;
-  /** How many of its tenants are changed at once. */
+  /** How many of its tenants may be changed at once. */
   readonly maxConcurrent?: number;
 }
 
-/** A wave as the file describes it, before tenants are put into it. */
+/** A wave as the file describes it, before tenants are assigned. */
 export interface WaveRule {
   readonly name: string;
-  /** Labels that a tenant must have, each one of the given values. Default: all tenants that are left. */
+  /** Labels that a tenant must have, each with one of the given values. Default: all remaining tenants. */
   readonly match?: Readonly<Record<string, readonly string[]>>;
-  /** How many of those that match and are in no earlier wave: a count, or a percentage of all that match. Default: all. */
+  /** How many matching tenants to take that are in no earlier wave: a count, or a percentage of all matching tenants. Default: all. */
   readonly take?: Tolerance;
   /** Default: 1. */
   readonly maxConcurrent: number;
-  /** Default: none may fail. */
+  /** Default: none. */
   readonly failureTolerance: Tolerance;
-  /** How long to wait once it is through, in milliseconds. Default: 0. */
+  /** How long to wait after the wave, in milliseconds. Default: 0. */
   readonly soakMs: number;
-  /** Whether a person has to resume the rollout before the next wave. Default: false. */
+  /** Whether a person must resume the rollout before the next wave. Default: false. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
-  /** When none of its tenants is begun. Default: any time is well. */
+  /** When no tenant of the wave may start. Default: never. */
   readonly closed?: readonly ClosedHours[];
   readonly place: Place;
 }

@@ -3,7 +3,10 @@ import { quote } from "../../settings/text";
 import { RolloutError } from "./errors";
 import { systemReason } from "./system-reasons";
 
-/** Does something in the folder for temporary files. @throws {RolloutError} (`ERR_TEMPORARY_FOLDER`) that says why it can't be done there. */
+/**
+ * Runs work in the directory for temporary files. @throws {RolloutError} (`ERR_TEMPORARY_FOLDER`) if the directory can't be used, with the
+ * reason.
+ */
 export function inTemporaryFolder<T>(work: () => T): T {
   try {
     return work();
@@ -12,7 +15,7 @@ export function inTemporaryFolder<T>(work: () => T): T {
   }
 }
 
-/** What the operating system refused there, with why and what to do; any other error as it is. */
+/** Converts an operating system error to one with the reason and what to do. Returns other errors unchanged. */
 export function temporaryFolderError(error: unknown): unknown {
   const reason = systemReason(error);
   if (reason === undefined) return error;

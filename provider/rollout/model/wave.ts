@@ -3,65 +3,65 @@ import type { RolloutState, TenantState } from "./rollout-report";
 
 export type { RolloutState, TenantState, WaveState } from "./rollout-report";
 
-/** A wave of a rollout, its tenants chosen. Plain data: it is kept in the journal. */
+/** A wave of a rollout with its tenants. Plain data, stored in the journal. */
 export interface Wave {
   readonly name: string;
-  /** How many of its tenants are changed at once; 1 or more. */
+  /** How many of its tenants to change at once. At least 1. */
   readonly maxConcurrent: number;
-  /** How many of its tenants may fail: one more, and the rollout stops. */
+  /** How many of its tenants may fail. One more failure stops the rollout. */
   readonly tolerated: number;
-  /** How long to wait once it is through, in milliseconds. */
+  /** How long to wait after the wave, in milliseconds. */
   readonly soakMs: number;
-  /** Whether a person has to resume the rollout before the next wave. */
+  /** Whether a person must resume the rollout before the next wave. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
-  /** When none of its tenants is begun. Default: any time is well. */
+  /** When no tenant of the wave may start. Default: never. */
   readonly closed?: readonly ClosedHours[];
   /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**
-   * Tenants whose last change, of an earlier rollout, was never let through: its wave was abandoned at its gate, or before it
-   * was found well. Before others follow, this wave is looked at as if that change were its own. Absent: none.
+   * Tenants with an unreviewed last change from an earlier rollout: its wave was abandoned at the gate, or before it was found
+   * healthy. Before other tenants follow, this wave is reviewed as if that change were its own. Absent: none.
    */
   readonly unseen?: readonly UnseenTenant[];
 }
 
-/** A tenant that was changed, and whose change nobody has looked at in the way that its wave asks for. */
+/** A tenant with a change that was not reviewed as its wave requires. */
 export interface UnseenTenant {
   readonly name: string;
   /** When it was changed, in milliseconds since 1970. */
   readonly sinceMs: number;
 }
 
-/** What must be well after a wave, before the next one begins. Both may be given. */
+/** The health criteria of a wave, to meet before the next wave begins. Both kinds may be given. */
 export interface HealthCheck {
-  /** A program and its arguments, run without a shell: it must end with 0. */
+  /** A program and its arguments, run without a shell. It must exit with 0. */
   readonly command?: readonly string[];
-  /** How long the command may take, in milliseconds. */
+  /** The timeout of the command, in milliseconds. */
   readonly timeoutMs: number;
   readonly threats?: ThreatLimit;
 }
 
 /**
- * No tenant of the wave may have more threats than so: those since its change, against those of as long a time before
- * the rollout. Unhealthy is what has risen by more than `risePercent` and by at least `min`.
+ * The limit on new threats for each tenant of the wave. It compares the threats since the tenant's change with those of an equally long
+ * period before it. The wave is unhealthy if they rise by more than `risePercent` and by at least `min`.
  */
 export interface ThreatLimit {
   readonly risePercent: number;
   readonly min: number;
 }
 
-/** The states in which there is nothing left to do for a tenant. */
+/** The states in which nothing is left to do for a tenant. */
 export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
 
 const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
 
-/** Whether a rollout in this state was ended before it was done, and can't be resumed. */
+/** Whether a rollout in this state ended before it was done, and can't be resumed. */
 export function isEndedState(state: string): boolean {
   return state === "abandoned" || state === "rolled-back";
 }
 
-/** Whether something of a rollout in this state is left to go on with. */
+/** Whether a rollout in this state is unfinished. */
 export function isOpenState(state: string): boolean {
   return OPEN.has(state);
 }

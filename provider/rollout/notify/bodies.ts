@@ -1,7 +1,7 @@
 import type { NoticeKind, ReceiverName } from "../model/notify";
 import type { Notice } from "./notice";
 
-/** What a receiver is sent, as JSON. */
+/** Builds the JSON body for a receiver. */
 export function bodyFor(receiver: ReceiverName, notice: Notice): string {
   return JSON.stringify(BODIES[receiver](notice));
 }
@@ -13,7 +13,7 @@ const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
       `*${slack(titleOf(notice))}*`,
       ...linesOf(notice).map(({ text, command }) => slack(text) + inCode(command)),
     ].join("\n"),
-    // Nothing that is named is looked up, and nobody is called by a name.
+    // Slack expands no links, and notifies no one by name.
     unfurl_links: false,
     unfurl_media: false,
     link_names: false,
@@ -76,7 +76,7 @@ function linesOf({ summary, tenants, changes = [], next }: Notice): readonly Lin
   ];
 }
 
-/** Text of which Slack makes no link, no mention and no heading. */
+/** Escapes text so that Slack renders no links, mentions or headings. */
 function slack(text: string): string {
   return text
     .replaceAll("&", "&amp;")
@@ -91,7 +91,7 @@ function inCode(command: string | undefined): string {
   return ` \`${escaped.replaceAll("`", "'")}\``;
 }
 
-/** A block of text of which Teams makes no Markdown. */
+/** Builds a text block that Teams doesn't render as Markdown. */
 function teams(text: string, look: Readonly<Record<string, string>> = {}): unknown {
   return { type: "TextBlock", text: text.replace(/[\\*_[\]()#>`~!<|-]/g, "\\$&"), wrap: true, ...look };
 }

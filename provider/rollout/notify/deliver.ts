@@ -9,25 +9,25 @@ import { failureFrom } from "../../client/service-failure";
 import { abortableTime, type Time } from "../../client/time";
 import type { Receiver } from "./receivers";
 
-/** How a notice is sent. */
+/** The options for sending a notice. */
 export interface DeliverOptions {
-  /** Ends it, and what it waits for. */
+  /** Aborts the delivery and its waits. */
   readonly signal: AbortSignal;
-  /** The limit of one attempt, in milliseconds. Default: 5,000. */
+  /** The timeout of one attempt, in milliseconds. Default: 5,000. */
   readonly attemptMs?: number;
-  /** Default: the process's own. */
+  /** The clock and timers. Default: the process's own. */
   readonly time?: Time;
 }
 
-/** A receiver that restarts takes longer than a service behind a load balancer. */
+/** A receiver's restart takes longer than that of a service behind a load balancer. */
 const RETRIES = { maxTries: 5, baseDelayMs: 500 };
 
 /**
- * Sends a body, and retries by the client's policy. A webhook that has a secret is signed as Standard Webhooks says:
- * `webhook-id`, `webhook-timestamp`, `webhook-signature`. No redirect is followed.
+ * Sends a body, with retries by the client's policy. A webhook with a secret is signed by the Standard Webhooks specification:
+ * `webhook-id`, `webhook-timestamp`, `webhook-signature`. Redirects are not followed.
  *
- * @param id the same for every attempt, so that a receiver can drop a repeated one.
- * @returns undefined when the receiver took it; else the reason, a sentence without the address.
+ * @param id the same for every attempt, so that a receiver can drop duplicates.
+ * @returns undefined if the receiver accepted it, otherwise the reason: a sentence without the address.
  */
 export async function deliver(
   { url, name, secret }: Receiver,
@@ -36,7 +36,7 @@ export async function deliver(
   { signal, attemptMs = 5_000, time = abortableTime(signal) }: DeliverOptions,
 ): Promise<string | undefined> {
   const dispatcher = await loadDispatcher(url.href);
-  // The path is a secret too.
+  // The path is secret too.
   const request = { method: "POST", path: "" };
   const headers = {
     "content-type": "application/json",
@@ -54,7 +54,7 @@ export async function deliver(
   let problem = "";
   const failed = (observation: Observation, reason: string): Error => {
     problem = `${name} ${reason}`;
-    // To notify twice, with one id, is better than not at all.
+    // A duplicate notice with the same id is better than none.
     const found = { ...classify(observation), outcomeUnknown: false };
     return failureFrom(found, problem, { request });
   };

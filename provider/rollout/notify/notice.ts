@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { NOTICE_KINDS } from "../model/notify";
 
-/** The version of the format of a notice. */
+/** The version of the notice format. */
 export const NOTICE_FORMAT = 1;
 
-/** The body that a webhook is sent. All texts are printable, on one line each. */
+/** The body sent to a webhook. All texts are printable and on one line. */
 export const NOTICE = z
   .strictObject({
     format: z.literal(NOTICE_FORMAT).describe("The version of this format."),
@@ -51,5 +51,4 @@ export const NOTICE = z
     description: "What a webhook of `notify` in `tenants.yaml` is sent.",
   });
 
-/** What a receiver is told. */
 export type Notice = z.output<typeof NOTICE>;

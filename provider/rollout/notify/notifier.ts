@@ -4,7 +4,7 @@ import { deliver } from "./deliver";
 import type { Notice } from "./notice";
 import type { Receiver } from "./receivers";
 
-/** Tells receivers, in the order of notices to each. What fails is told at the end, and fails nothing else. */
+/** Sends notices to receivers, in order for each receiver. Failures are reported at the end and affect nothing else. */
 export class Notifier {
   readonly #receivers: readonly Receiver[];
   readonly #ending = new AbortController();
@@ -15,19 +15,19 @@ export class Notifier {
     this.#receivers = receivers;
   }
 
-  /** Whether anybody is to be told of this. */
+  /** Whether any receiver wants this kind. */
   isWanted(kind: NoticeKind): boolean {
     return this.#receivers.some((receiver) => isFor(receiver, kind));
   }
 
   /**
-   * @param id the same whenever the same thing is told, also by another run.
-   * @param notice made only where somebody is to be told.
+   * @param id stable for the same event, even across runs.
+   * @param notice builds the notice. Called only if a receiver wants it.
    */
   tell(kind: NoticeKind, id: string, notice: () => Promise<Notice>): void {
     const made = this.isWanted(kind) ? notice() : undefined;
     if (made === undefined) return;
-    // Its failure is heard of in each queue, maybe late.
+    // Each queue handles the rejection, but possibly too late for Node.js.
     made.catch(() => {});
     for (const receiver of this.#receivers) {
       if (!isFor(receiver, kind)) continue;
@@ -40,10 +40,10 @@ export class Notifier {
   }
 
   /**
-   * Waits until all is sent.
+   * Waits until all notices are sent.
    *
-   * @param waitMs how long at most, in milliseconds.
-   * @returns why something was not, a sentence for people; undefined when all was.
+   * @param waitMs the maximum wait in milliseconds.
+   * @returns a sentence about undelivered notices, for people. Undefined if all were delivered.
    */
   async end(waitMs = 30_000): Promise<string | undefined> {
     const timer = setTimeout(() => this.#ending.abort(), waitMs);
@@ -65,7 +65,7 @@ export class Notifier {
   }
 }
 
-/** Whoever hears of what stopped hears of what stopped for being unhealthy. */
+/** A receiver of `stopped` notices also gets those about unhealthy waves. */
 function isFor({ kinds }: Receiver, kind: NoticeKind): boolean {
   return kinds.has(kind) || (kind === "unhealthy" && kinds.has("stopped"));
 }

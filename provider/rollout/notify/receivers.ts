@@ -2,19 +2,19 @@ import { ConfigurationError } from "../../client";
 import { isLoopback } from "../../client/address";
 import { NOTICE_KINDS, type NoticeKind, type Notify, RECEIVERS, type ReceiverName } from "../model/notify";
 
-/** Where notices go. */
+/** The destination of notices. */
 export interface Receiver {
   readonly name: ReceiverName;
-  /** A secret: whoever has it can write there. */
+  /** A secret: anyone who has it can post there. */
   readonly url: URL;
   readonly kinds: ReadonlySet<NoticeKind>;
-  /** Whether it is told what changes, and not just how much. */
+  /** Whether notices include the changes, not only their numbers. */
   readonly changes: boolean;
-  /** Signs what is sent, where it is a webhook that asks for it. */
+  /** The key to sign webhook bodies with, if configured. */
   readonly secret?: Uint8Array;
 }
 
-/** The variables of the environment that hold where to send, each a secret. */
+/** The environment variables with the receivers' addresses, which are secrets. */
 export const ADDRESSES: Readonly<Record<ReceiverName, string>> = {
   webhook: "EMAIL_SECURITY_NOTIFY_WEBHOOK",
   slack: "EMAIL_SECURITY_NOTIFY_SLACK",
@@ -22,14 +22,14 @@ export const ADDRESSES: Readonly<Record<ReceiverName, string>> = {
   mail: "EMAIL_SECURITY_NOTIFY_MAIL",
 };
 
-/** The variable that holds what signs a webhook's body. */
+/** The environment variable with the key that signs webhook bodies. */
 export const SECRET = "EMAIL_SECURITY_NOTIFY_SECRET";
 
 /**
- * Who is told: whom the environment gives an address for, of what the targets file says. A file alone has nothing sent, since an
- * address comes from the environment alone; without a word in the file, all kinds are told.
+ * Returns the receivers with an address in the environment, and the kinds that the targets file selects. Addresses come only from
+ * the environment, so the file alone sends nothing. Without a selection in the file, a receiver gets all kinds.
  *
- * @throws {ConfigurationError} that names the variable which holds no address; never what stands there.
+ * @throws {ConfigurationError} for an invalid address. It names the variable, never its value.
  */
 export function receiversOf(
   notify: Notify | undefined,
@@ -52,7 +52,7 @@ export function receiversOf(
   });
 }
 
-/** Whom the targets file names, and the environment has no address for: the variables that are not set. */
+/** Returns the unset variables of receivers that the targets file names. */
 export function unaddressed(
   notify: Notify | undefined,
   environment: Readonly<Record<string, string | undefined>>,
@@ -71,7 +71,7 @@ function urlOf(variable: string, address: string): URL {
   );
 }
 
-/** As Standard Webhooks has it: `whsec_` and base64, of 24 to 64 bytes. */
+/** Parses a key in the Standard Webhooks format: `whsec_` and base64, 24 to 64 bytes. */
 function secretOf(text: string | undefined): Uint8Array | undefined {
   if (text === undefined || text.trim() === "") return undefined;
   const base64 = /^(?:whsec_)?([A-Za-z0-9+/]+={0,2})$/.exec(text.trim())?.[1] ?? "";

@@ -10,18 +10,18 @@ import { NOTICE_FORMAT, type Notice } from "./notice";
 import { Notifier } from "./notifier";
 import { receiversOf, unaddressed } from "./receivers";
 
-/** Tells whoever wants to know it what a rollout comes to. Nothing that fails here fails the rollout. */
+/** Sends notices about the progress of a rollout. Failures here never fail the rollout. */
 export class RolloutNotices {
   readonly #notifier: Notifier;
   readonly #report: () => Promise<RolloutReport>;
   readonly #unaddressed: readonly string[];
-  /** The wave whose check said so, until the rollout stops for it. */
+  /** The wave whose check failed, until the rollout stops because of it. */
   #unhealthy: string | undefined;
 
   /**
-   * @param notify what the targets file says.
-   * @param report how the rollout is now, asked for where somebody is told.
-   * @throws {ConfigurationError} when an address to send to is none.
+   * @param notify the settings of the targets file.
+   * @param report returns the rollout's present report. Called only if a notice is sent.
+   * @throws {ConfigurationError} for an invalid address.
    */
   constructor(
     notify: Notify | undefined,
@@ -33,7 +33,7 @@ export class RolloutNotices {
     this.#report = report;
   }
 
-  /** In the order of events. */
+  /** Handles an event. Call it in the order of events. */
   happened(event: RolloutEvent): void {
     if (event.kind === "wave-health") this.#unhealthy = event.isWell ? undefined : event.wave;
     const told = toldOf(event, this.#unhealthy);
@@ -44,9 +44,9 @@ export class RolloutNotices {
   }
 
   /**
-   * Waits until all is sent, 30 seconds at most; 5, once whoever runs it wants to end at once.
+   * Waits until all notices are sent: at most 30 seconds, or 5 if the user wants to end at once.
    *
-   * @returns what was not told and why, a sentence each.
+   * @returns a sentence for each notice that could not be delivered.
    */
   async end(aborted: AbortSignal): Promise<readonly string[]> {
     const problem = await this.#notifier.end(aborted.aborted ? 5_000 : 30_000);
@@ -78,7 +78,7 @@ function toldOf(event: RolloutEvent, unhealthy: string | undefined): Told | unde
       return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {
       const { done, unchanged, failed, skipped = 0 } = event;
-      // A nightly run that finds all as it should be wakes nobody.
+      // A nightly run that finds everything in order notifies no one.
       if (done + failed === 0) return undefined;
       const reason = `${counted(done, "tenant")} changed, ${unchanged} needed no change, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}.`;
       return { kind: "done", reason };
@@ -88,7 +88,7 @@ function toldOf(event: RolloutEvent, unhealthy: string | undefined): Told | unde
   }
 }
 
-/** How many names and changes are told. */
+/** The maximum number of names and of changes in a notice. */
 const SHOWN = 20;
 
 function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: RolloutReport): Notice {
@@ -101,7 +101,7 @@ function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: Rol
     )
     .sort((one, other) => one.rank - other.rank);
   const dangers = countDangers(changes.map(({ change }) => reportedTransition(change)));
-  // Of a tenant with many changes, the report has the most dangerous.
+  // For a tenant with many changes, the report contains only the most dangerous ones.
   const isCut = changed.some((tenant) => leftOut(tenant) > 0);
   const told =
     dangers === undefined ? reason : `${reason} Among the changes: ${isCut ? "at least " : ""}${dangers}.`;

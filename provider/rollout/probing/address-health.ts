@@ -5,46 +5,46 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "../model/target";
 
-/** How a tenant is asked something. */
+/** The request policy for a tenant. */
 export interface Asking {
-  /** Whether its address is known to answer; where it is not, this may take as long as a request may. */
+  /** Whether its address is known to respond. If not, the request may take up to the whole timeout. */
   readonly isKnown: boolean;
   /**
-   * How often a request is made again: by the `whole` policy; `short`, no longer than one request may take, so that only what
-   * fails quickly is; `none`, never.
+   * The retry policy. `whole`: the normal policy. `short`: retries within the timeout of one request, so only fast failures are
+   * retried. `none`: no retries.
    */
   readonly patience: "whole" | "short" | "none";
-  /** Tells that the service has answered, where more is asked after it. */
+  /** Reports that the service has responded, before further requests follow. */
   readonly answered: () => void;
 }
 
 /**
- * Makes one small request of a tenant, once.
+ * Sends one small request to a tenant, without retries.
  *
- * @param about the failure of another tenant that it is to be compared with.
- * @throws what it failed with.
+ * @param about the failure of another tenant, which selects a comparable request.
+ * @throws the error of the request.
  */
 export type Look = (target: Target, about: string, signal: AbortSignal) => Promise<void>;
 
 export interface AddressHealthOptions {
   readonly look: Look;
-  /** The tenants that may be asked whether an address answers. Default: those of whom something was asked before. */
+  /** The tenants that may be used to probe an address. Default: those asked before. */
   readonly targets?: readonly Target[];
-  /** Milliseconds. Default: the machine's clock. */
+  /** The clock in milliseconds. Default: the machine's. */
   readonly now?: () => number;
 }
 
-/** So many other tenants are asked, at once, whether an address that failed one answers them. */
+/** How many other tenants to probe at once after a failure. */
 const WITNESSES = 3;
 
 /**
- * What the tenants of one service address share of it while many are asked, so that none pays again for what another has
- * found out: where an address is silent, all of its tenants together cost two time-outs.
+ * Tracks the health of service addresses, which many tenants share. One tenant's timeout is a result for all tenants of the address: if the
+ * address is silent, they cost two timeouts together.
  *
- * While it is not known whether an address answers, one tenant asks for all. When a tenant fails for reasons that may be its
- * address's, a few others are looked at, one that was answered before among them. Where any of them is answered, the address is well, and
- * the tenant gets all the tries of the retry policy; else it is down, and its other tenants fail at once, without a request.
- * After a while it is looked at anew.
+ * While the health of an address is unknown, one tenant probes it for all. If a tenant fails for reasons that may affect the whole address,
+ * a few others are probed, including the one that last got a response. If any of them gets a response, the address is healthy, and the
+ * tenant gets all the attempts of the retry policy. Otherwise the address is down, and its other tenants fail at once, without a request.
+ * After a while, it is probed again.
  */
 export class AddressHealth {
   readonly #options: Required<AddressHealthOptions>;
@@ -56,10 +56,10 @@ export class AddressHealth {
   }
 
   /**
-   * Asks something of a tenant, and again with more patience where only this tenant is in trouble.
+   * Sends requests to a tenant, and retries with the whole policy if only this tenant is in trouble.
    *
-   * @throws {EmailSecurityError} with the code of the failure that its address is known by, when it is down.
-   * @throws what asking failed with.
+   * @throws {EmailSecurityError} if the address is down, with the code of the failure that showed it.
+   * @throws the error of the attempt.
    */
   async ask<T>(target: Target, attempt: (asking: Asking) => Promise<T>): Promise<T> {
     const address = this.#of(target);
@@ -81,9 +81,9 @@ export class AddressHealth {
   }
 
   /**
-   * Looks whether a tenant's address answers, where the last thing that was {@link learned} of it speaks against it.
+   * Probes a tenant's address if the last {@link learned} outcome suggests that it is down.
    *
-   * @throws {EmailSecurityError} as {@link ask}, when it is down.
+   * @throws {EmailSecurityError} if it is down, as {@link ask} does.
    */
   async ensureAnswers(target: Target): Promise<void> {
     const address = this.#of(target);
@@ -93,21 +93,21 @@ export class AddressHealth {
     this.#refuseDown(target);
   }
 
-  /** Takes what became of a tenant that was asked by others, as by the engine. @param error undefined where all went well. */
+  /** Records the outcome of requests made elsewhere, for example by the engine. @param error undefined on success. */
   learned(target: Target, error: unknown): void {
     const address = this.#of(target);
     if (error === undefined) this.#answered(target, address);
     else if (isOfAddress(error) && !(error instanceof NotAskedError)) address.trouble = { target, error };
   }
 
-  /** Whether the address of a tenant is known to be down, so that asking fails at once. */
+  /** Whether a tenant's address is known to be down, so that requests fail at once. */
   isDown(target: Target): boolean {
     return this.#of(target).breaker.state === "open";
   }
 
   async #attempt<T>(target: Target, attempt: (asking: Asking) => Promise<T>, isKnown: boolean): Promise<T> {
     const address = this.#of(target);
-    // That a part of it answers, as one list of several, does not make one well that is known to be down.
+    // A partial response, such as one list of several, doesn't make an address healthy that is known to be down.
     const answered = (): void => {
       if (address.breaker.state === "closed") this.#witnessed(target, address);
     };
@@ -125,7 +125,7 @@ export class AddressHealth {
     return await attempt({ isKnown: false, patience: "whole", answered });
   }
 
-  /** Looks whether an address answers other tenants than the one in trouble; where it answers none, it is down. */
+  /** Probes an address with other tenants. If none gets a response, it is down. */
   async #answersOthers(address: Address): Promise<void> {
     address.looking ??= this.#look(address).finally(() => {
       address.looking = undefined;
@@ -150,7 +150,7 @@ export class AddressHealth {
       this.#answered(await Promise.any(looks), address);
     } catch (error) {
       const { errors } = error as AggregateError;
-      // What kept the requests from being made says nothing of the address.
+      // An error before the request says nothing about the address.
       const failure: unknown = errors.find(isOfAddress);
       if (failure instanceof Error) address.breaker.failed(failure);
     } finally {
@@ -174,7 +174,7 @@ export class AddressHealth {
     const { trouble, breaker } = address;
     if (trouble === undefined || breaker.state === "closed") return;
     if (breaker.state === "open") throw new NotAskedError(trouble);
-    // It may have come back: the next tenant probes it for all.
+    // The address may have recovered. The next tenant probes it for all.
     breaker.close();
     address.witness = undefined;
   }
@@ -187,11 +187,11 @@ export class AddressHealth {
   }
 }
 
-/** A tenant was not asked, since its address is down; the code is that of what its address is known by. */
+/** A tenant was not asked because its address is down. The code is that of the failure that showed it. */
 export class NotAskedError extends EmailSecurityError {
   constructor({ target, error }: Trouble) {
     const code = error instanceof EmailSecurityError ? error.code : "ERR_NETWORK";
-    // The engine tells more below it.
+    // The engine adds further lines.
     const [why = ""] = messageOf(error).split("\n");
     super(
       code,
@@ -207,17 +207,17 @@ interface Trouble {
 }
 
 interface Address {
-  /** Those who can be asked, by name. */
+  /** The tenants that can be asked, by name. */
   readonly tenants: Map<string, Target>;
-  /** Settled once it is known whether it answers; undefined while nobody asks for all. */
+  /** Resolves when the health of the address is known. Undefined while no tenant probes for all. */
   asking: Promise<void> | undefined;
   endAsking: () => void;
   looking: Promise<void> | undefined;
-  /** Who was answered last. */
+  /** The last tenant that got a response. */
   witness: Target | undefined;
-  /** The last failure that may be the address's, since somebody was answered. */
+  /** The last failure that may affect the whole address, since the last response. */
   trouble: Trouble | undefined;
-  /** Open once it was found to answer nobody. */
+  /** Open after the address responded to no tenant. */
   readonly breaker: CircuitBreaker;
 }
 
@@ -233,7 +233,7 @@ function newAddress(now: () => number): Address {
   };
 }
 
-/** Who was answered before, and some from all over the list, since neighbours may have the same trouble. */
+/** Selects the last tenant that got a response, and some spread over the list, because neighbours may share a problem. */
 function witnessesIn({ tenants, witness }: Address, inTrouble: Target): readonly Target[] {
   const others = [...tenants.values()].filter(({ name }) => name !== inTrouble.name);
   if (others.length === 0) return [inTrouble];
@@ -246,14 +246,14 @@ function witnessesIn({ tenants, witness }: Address, inTrouble: Target): readonly
   return [...new Map(all.map((one) => [one.name, one])).values()].slice(0, WITNESSES);
 }
 
-/** Whether a failure of one tenant may be that of all tenants of its address. */
+/** Whether one tenant's failure may affect all tenants of its address. */
 export function isOfAddress(error: unknown): boolean {
   if (!(error instanceof EmailSecurityError)) return false;
   const scope = error instanceof ServiceError ? error.scope : scopeOfCode(error.code);
   return scope !== undefined && SCOPES[scope].isSharedByAddress === true;
 }
 
-/** Whether a failure is an answer of a service that works: a refusal of this tenant alone, say. */
+/** Whether a failure is a response of a working service, such as the rejection of one tenant. */
 function isAnswer(error: unknown): boolean {
   return error instanceof ServiceError && error.status !== undefined && !isOfAddress(error);
 }

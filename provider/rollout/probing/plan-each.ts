@@ -4,45 +4,44 @@ import type { Target } from "../model/target";
 import type { FailureTally } from "../targets/tolerance";
 import type { AddressHealth, Asking } from "./address-health";
 
-/** How planning went for one tenant: a plan, or why there is none. */
+/** The planning result of one tenant: a plan, or an error. */
 export type Outcome<Plan> =
   | { readonly plan: Plan; readonly error?: undefined }
   | { readonly plan?: undefined; readonly error: unknown };
 
-/** Does a work when a place is free. */
+/** Runs work when a slot is free. */
 export type AtPlace = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface PlanEachOptions<Plan> {
   readonly addresses: AddressHealth;
-  /** How many tenants are planned at once. */
+  /** How many tenants to plan at once. */
   readonly concurrency: number;
-  /** Counts those that fail, and knows those that did before. */
+  /** Counts failed tenants, including earlier ones. */
   readonly tally: FailureTally;
-  /** Ends the planning, with its reason; whoever plans hears of it too. */
+  /** Ends the planning with its reason. Also passed to the planner. */
   readonly signal: AbortSignal;
-  /** Called when more have failed than is tolerated; it ends the planning by the signal. */
+  /** Called when more tenants failed than is tolerated. It ends the planning through the signal. */
   readonly end: () => void;
-  /** @param atPlace for what takes a process of its own. @throws the signal's reason, or why the tenant can't be planned. */
+  /** @param atPlace runs work that needs a process of its own. @throws the signal's reason, or why the tenant can't be planned. */
   readonly plan: (target: Target, asking: Asking, atPlace: AtPlace) => Promise<Plan>;
-  /** Told of each tenant once; not of those that the end of the planning cut short. */
+  /** Called once per tenant, except for those that the end of the planning interrupted. */
   readonly settled: (target: Target, outcome: Outcome<Plan>) => Promise<void>;
 }
 
-/** So many service addresses are planned at once: those that may be waited for beside those that answer. */
+/** How many service addresses to plan at once, including slow ones. */
 const ADDRESSES_AT_ONCE = 32;
 
 /**
- * Plans tenants, each address by itself: so many at once over all those that are known to answer. Who asks an address of which
- * that is not known takes no place, but for the processes that it needs: it may have to wait for long, and others need not.
+ * Plans tenants, separately for each address. The concurrency limit covers all addresses that are known to respond. A tenant of an unknown
+ * address takes a slot only for the processes that it needs, because it may wait long and would block others.
  *
- * Ends early when more have failed than is tolerated. The tenants of an address that is down are told of all the same: they
- * cost nothing any more.
+ * Ends early when more tenants failed than is tolerated. Tenants of an address that is down are still reported, since they cost nothing.
  */
 export async function planEach<Plan>(
   targets: readonly Target[],
   { addresses, concurrency, tally, signal, end, plan, settled }: PlanEachOptions<Plan>,
 ): Promise<void> {
-  // The first by itself: whoever opens a new PostgreSQL backend first makes Pulumi's table there, and fails when two do so at once.
+  // The first runs alone: the first access to a new PostgreSQL backend creates Pulumi's table, which fails if two do so at once.
   const places = new PQueue({ concurrency: 1 });
   const atPlace: AtPlace = async (work) => {
     try {

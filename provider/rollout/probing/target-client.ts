@@ -8,21 +8,21 @@ import type { Target } from "../model/target";
 import { readKey } from "../targets/read-key";
 import type { Asking, Look } from "./address-health";
 
-/** How the services of tenants are asked from this process. */
+/** How to reach the tenants' services from this process. */
 export interface Reach {
-  /** Where keys come from, and the limit of one request. */
+  /** The source of keys, and of the request timeout. */
   readonly environment: NodeJS.ProcessEnv;
-  /** @param isAllowed asked in the moment in which a permit is due. */
+  /** @param isAllowed called when a rate-limit token is due. */
   readonly permits: (target: Target, isAllowed?: () => boolean) => Permits;
-  /** Ends what is asked, with its reason. Default: never. */
+  /** Aborts requests with its reason. Default: never. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Asks a tenant's service something, with its own key and within its address's permits. The connections are closed after it,
- * and what is still under way then is ended.
+ * Sends requests to a tenant's service, with its own key and within the rate limit of its address. Afterwards it closes the connections and
+ * aborts any request in progress.
  *
- * @param asking how patiently. Default: as the retry policy has it.
+ * @param asking the retry policy. Default: the whole policy.
  */
 export async function withTargetClient<T>(
   target: Target,
@@ -58,7 +58,7 @@ export async function withTargetClient<T>(
   }
 }
 
-/** One small request, once, of the kind that another tenant's failure tells of: by it one sees whether a service answers. */
+/** Builds a probe: one small request without retries, of the same kind as the failed request of another tenant. */
 export function lookWith(
   reach: Reach,
   keyOf: (target: Target) => Promise<string> = (target) => readKey(target, reach),
@@ -76,7 +76,7 @@ export function lookWith(
 }
 
 /**
- * Looks at what the environment says of all requests, before the first one.
+ * Validates the environment's settings for all requests, before the first one.
  *
  * @throws {ConfigurationError} that names the variable.
  */

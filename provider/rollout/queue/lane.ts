@@ -1,40 +1,40 @@
 import type { Queryable } from "../database/database";
 import type { TenantError } from "../model/rollout-report";
 
-/** One tenant whose turn has come. */
+/** The job of one tenant. */
 export interface Job {
   readonly rollout: string;
   /** The index of its wave, from 0. */
   readonly wave: number;
   readonly tenant: string;
-  /** Counts how often the tenant was given another try after it failed: a new try is a new job. */
+  /** Counts the retries after failures of the tenant. Each retry is a new job. */
   readonly round: number;
 }
 
 /**
- * Does one job to its end: looks at the journal first, and writes how it went there. Throws only where it could do neither: an
- * {@link UnwrittenError} where the job was begun.
+ * Runs one job to its end. It checks the journal first, and records the outcome there. Throws only if it can do neither, with an
+ * {@link UnwrittenError} if the job was started.
  */
 export type DoJob = (job: Job, signal: AbortSignal) => Promise<void>;
 
-/** How tenants whose turn has come get to whoever changes them: in this process, or on other machines. */
+/** The queue that brings jobs to their workers, in this process or on other machines. */
 export interface Lane {
-  /** Hands jobs out, within the transaction that marks their tenants as released; a job that was handed out before is not twice. */
+  /** Hands out jobs, in the same transaction that marks their tenants as released. Ignores a job that was already handed out. */
   handOut(database: Queryable, jobs: readonly Job[]): Promise<void>;
-  /** Begins what was handed out; called once that transaction is through. */
+  /** Starts the jobs that were handed out. Call it after that transaction. */
   start(): void;
-  /** Waits for what is under way here, and begins nothing more. */
+  /** Waits for running jobs in this process, and starts no more. */
   drain(): Promise<void>;
-  /** Jobs that ended here and of which the journal does not say so: nobody is at them. Absent where none are done here. */
+  /** Jobs that ended in this process without a record in the journal. No worker has them. Absent if no jobs run here. */
   readonly unwritten?: readonly UnwrittenError[];
 }
 
-/** A job of which the journal does not say how it went, since it could not be written. The cause says why. */
+/** A job whose outcome could not be recorded in the journal. The cause says why. */
 export class UnwrittenError extends Error {
   readonly job: Job;
-  /** What became of the tenant; `left`: it was not come to. */
+  /** The outcome for the tenant. `left`: it was not started. */
   readonly became: "changed" | "failed" | "left";
-  /** How it failed. */
+  /** The tenant's error, if it failed. */
   readonly failure: TenantError | undefined;
 
   constructor(job: Job, became: UnwrittenError["became"], failure: TenantError | undefined, cause: unknown) {

@@ -1,19 +1,19 @@
 import { HEARTBEAT_S } from "./pg-boss";
 
-/** How often leases are renewed, in milliseconds. */
+/** How often to renew leases, in milliseconds. */
 const RENEW_MS = 3_000;
-/** How long one holds that was not renewed, in milliseconds: less than until another may take the job. */
+/** How long a lease lasts without renewal, in milliseconds. It ends before another worker may take the job. */
 const LEASE_MS = (HEARTBEAT_S - 1) * 1_000;
 
-/** One attempt at a job, as the queue counts them. */
+/** One attempt of a job, as the queue counts them. */
 export interface Attempt {
   readonly id: string;
   readonly retryCount: number;
 }
 
-/** That a job is this worker's, until it is let go of. */
+/** A worker's claim on a job, until it is released. */
 export interface Lease extends AsyncDisposable {
-  /** Aborts when the lease is lost, and only then. */
+  /** Aborts only when the lease is lost. */
   readonly signal: AbortSignal;
 }
 
@@ -24,7 +24,7 @@ export class Leases {
   #timer: NodeJS.Timeout | undefined;
   #isRenewing = false;
 
-  /** @param renew tells the queue of life, and answers as pg-boss's `touch` does. */
+  /** @param renew sends a heartbeat to the queue. Its result is that of pg-boss's `touch`. */
   constructor(renew: (attempts: Attempt[]) => Promise<unknown>) {
     this.#renew = renew;
   }
@@ -54,7 +54,7 @@ export class Leases {
     const held = [...this.#held];
     const asked = performance.now();
     try {
-      // What pg-boss answers, and does not declare: the ids that are still this worker's.
+      // An undeclared part of pg-boss's answer: the ids that this worker still holds.
       const { settled = [] } = (await this.#renew(held.map(({ attempt }) => attempt))) as {
         settled?: string[];
       };
@@ -64,7 +64,7 @@ export class Leases {
         else one.lose("another worker has the tenant by now");
       }
     } catch {
-      // Not heard of: each has until its time is over.
+      // Without an answer, each lease lasts until its time is over.
     } finally {
       this.#isRenewing = false;
     }

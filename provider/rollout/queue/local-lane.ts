@@ -1,6 +1,6 @@
 import { type DoJob, type Job, type Lane, UnwrittenError } from "./lane";
 
-/** Runs jobs in this process, all that were handed out at once; whoever hands them out keeps their number. */
+/** Runs all jobs in this process as soon as they are handed out. The caller limits their number. */
 export class LocalLane implements Lane {
   readonly #doJob: DoJob;
   readonly #signal: AbortSignal;
@@ -8,14 +8,14 @@ export class LocalLane implements Lane {
   readonly unwritten: UnwrittenError[] = [];
   #waiting: Job[] = [];
 
-  /** @param signal ends what is under way at once. */
+  /** @param signal aborts running jobs at once. */
   constructor(doJob: DoJob, signal: AbortSignal) {
     this.#doJob = doJob;
     this.#signal = signal;
   }
 
   handOut(_database: unknown, jobs: readonly Job[]): Promise<void> {
-    // A transaction that is tried again hands out anew.
+    // A retried transaction hands the jobs out again.
     this.#waiting = [...jobs];
     return Promise.resolve();
   }

@@ -5,17 +5,16 @@ import type { Lane } from "./lane";
 import { closeQueue, jobId, type Log, openQueue, QUEUE } from "./pg-boss";
 
 /**
- * Opens the lane of a coordinator whose tenants are changed by workers on any machines: pg-boss, in the journal's database.
- * Of a job that was handed out before, nothing is changed while somebody has it or may get it; one that came to its end without its
- * tenant is queued anew.
+ * Opens a coordinator's queue for workers on any machine: pg-boss, in the journal's database. A job that was already handed out
+ * stays unchanged while a worker has it or may get it. A job that ended without finishing its tenant is queued again.
  *
- * @param url of the journal's database.
- * @param log told of what goes wrong in the background, a line each.
- * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` when it can't be reached or used.
+ * @param url the URL of the journal's database.
+ * @param log receives a line about each problem in the background.
+ * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used.
  */
 export async function openPgBossLane(url: string, { log }: { readonly log: Log }): Promise<Lane> {
   const place = await postgresPlace(url);
-  // It sees too that the jobs of workers that died go to others, when no other worker is there to do so.
+  // The coordinator also supervises the queue, so that jobs of dead workers are released even if no other worker runs.
   const boss = await openQueue(place, "coordinator", 2, log);
   return {
     handOut: async (database, jobs) => {
@@ -29,14 +28,14 @@ export async function openPgBossLane(url: string, { log }: { readonly log: Log }
       const rows = jobs.map((job, index) => ({ id: ids[index] as string, data: job }));
       await boss.insert(QUEUE, rows, { db: executor(database), returnId: false });
     },
-    // Workers hear of it when the transaction is through.
+    // pg-boss notifies the workers after the transaction.
     start: () => {},
-    // Nothing is under way here; what workers have, they finish.
+    // No job runs here, and workers finish theirs.
     drain: () => closeQueue(boss),
   };
 }
 
-/** Lets pg-boss speak within a transaction of ours. */
+/** Lets pg-boss run statements in the caller's transaction. */
 function executor(database: Queryable): {
   executeSql(sql: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
 } {

@@ -5,33 +5,33 @@ import { printable } from "../../settings/text";
 import { isConnectionLost, type PostgresPlace } from "../database/postgres-connection";
 import type { Job } from "./lane";
 
-/** The queue of tenants whose turn has come. */
+/** The queue of released tenants. */
 export const QUEUE = "tenants";
 
-/** After so many seconds without a sign of life, a tenant is given to another worker: the least that pg-boss takes. */
+/** A tenant goes to another worker after this many seconds without a heartbeat. It is the minimum of pg-boss. */
 export const HEARTBEAT_S = 10;
 
 const QUEUE_OPTIONS = {
   heartbeatSeconds: HEARTBEAT_S,
-  // A crash uses one up, and so does a journal that can't be written; a tenant's own failure never does.
+  // Crashes and journal failures use up retries. A tenant's own failure never does.
   retryLimit: 1_000,
   retryDelay: 0,
-  // Who is dead is known by the heartbeat. This only bounds what hangs.
+  // The heartbeat detects dead workers. This limit only covers jobs that hang.
   expireInSeconds: 12 * 3_600,
   deleteAfterSeconds: 86_400,
   notify: true,
 };
 
-/** How soon a job that lacks its heartbeat is seen, in seconds. */
+/** How soon a missing heartbeat is detected, in seconds. */
 const WATCH_S = 2;
 
 export type Log = (line: string) => void;
 
 /**
- * Opens the queue, and makes it where there is none. What goes wrong in the background is logged, and tried again.
+ * Opens the queue, and creates it if it is missing. Problems in the background are logged and retried.
  *
- * @param role how its sessions are called in PostgreSQL's lists.
- * @throws {DatabaseError} when the database can't be reached or used.
+ * @param role the name of its sessions in PostgreSQL.
+ * @throws {DatabaseError} if the database can't be reached or used.
  */
 export async function openQueue(
   place: PostgresPlace,
@@ -49,7 +49,7 @@ export async function openQueue(
     superviseIntervalSeconds: WATCH_S,
     monitorIntervalSeconds: WATCH_S,
     useListenNotify: true,
-    // The queue is small, and its indexes with it.
+    // The queue and its indexes are small.
     reindex: false,
   };
   const boss = new PgBoss(options);
@@ -66,13 +66,13 @@ export async function openQueue(
   }
 }
 
-/** Lets go of the queue; a server that answers no more is not waited for. */
+/** Closes the queue, without waiting for a server that no longer answers. */
 export async function closeQueue(boss: PgBoss): Promise<void> {
   const stopped = boss.stop({ graceful: false }).catch(() => {});
   await Promise.race([stopped, sleep(2_000, undefined, { ref: false })]);
 }
 
-/** The same for the same job, so that handing it out again changes nothing: a UUID of version 5. */
+/** Returns a stable id for a job, so that handing it out again has no effect: a UUID of version 5. */
 export function jobId({ rollout, wave, tenant, round }: Job): string {
   const text = JSON.stringify([rollout, wave, tenant, round]);
   const bytes = createHash("sha1").update(NAMESPACE).update(text).digest().subarray(0, 16);
@@ -83,7 +83,7 @@ export function jobId({ rollout, wave, tenant, round }: Job): string {
 
 const NAMESPACE = Buffer.from("6c1f0a54a5d04b1d9b6c0d9e4c5e7a10", "hex");
 
-/** Says once that the database is away, and once that it is back, however many notice. */
+/** Logs an outage of the database once, and its recovery once, however many errors report it. */
 class Outage {
   readonly #boss: PgBoss;
   readonly #place: PostgresPlace;
@@ -97,7 +97,7 @@ class Outage {
   }
 
   saw(error: unknown): void {
-    // It names its own parts, which say nothing to anybody.
+    // pg-boss names its internal parts, which don't help the user.
     const message = this.#place.told(error, "the queue").message.replace(/ \(Queue: [^)]*\)/, "");
     if (!isConnectionLost(error)) this.#log(message);
     else if (!this.#isAway) void this.#wait(message);

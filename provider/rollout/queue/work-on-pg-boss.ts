@@ -6,38 +6,37 @@ import type { DoJob, Job } from "./lane";
 import { Leases } from "./leases";
 import { closeQueue, type Log, openQueue, QUEUE } from "./pg-boss";
 
-/** How long to leave a job that could neither be done nor written down, before anybody tries it again, in milliseconds. */
+/** How long to delay a retry of a job that could be neither done nor recorded, in milliseconds. */
 const REST_MS = 5_000;
 
 const WORK_OPTIONS = {
   batchSize: 1,
   pollingIntervalSeconds: 2,
-  // A retry comes without a notification.
+  // pg-boss sends no notification for a retry.
   notifyPollingIntervalSeconds: 2,
-  // All leases are renewed together; pg-boss's own way would be a statement for each.
+  // Leases are renewed together. pg-boss itself would run a statement for each.
   heartbeatRefreshSeconds: 86_400,
 };
 
 export interface PgBossWorkerOptions {
   /** How many tenants to change at once. */
   readonly concurrency: number;
-  /** Asks to begin nothing more; what is under way is finished. */
+  /** Asks to start nothing more. Running jobs finish. */
   readonly stopping: AbortSignal;
-  /** Asks to end at once: what is under way is told so, and goes to other workers. */
+  /** Asks to end at once. Running jobs are aborted and go to other workers. */
   readonly aborted: AbortSignal;
-  /** Told of what goes wrong and is tried again, a line each. */
+  /** Receives a line about each problem that is retried. */
   readonly log: Log;
 }
 
 /**
- * Takes tenants from the queue of a database and does their jobs, until it is asked to stop. A database that goes away is waited
- * for.
+ * Takes tenants from a database's queue and runs their jobs, until it is asked to stop. Waits for a database that becomes
+ * unavailable.
  *
- * A job's signal aborts when its lease is lost, so that another worker may have the tenant by now, or when
- * everything is to end at once; never because the job has ended. What the job does then is no longer asked for: it goes to
- * whoever is free.
+ * A job's signal aborts when its lease is lost, so that another worker may have the tenant by now, or when everything must end at once.
+ * It never aborts because the job has ended. After an abort, the queue gives the job to a free worker.
  *
- * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` when the database can't be reached or used at the beginning.
+ * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` if the database can't be reached or used at the start.
  */
 export async function workOnPgBoss(
   url: string,
@@ -56,7 +55,7 @@ export async function workOnPgBoss(
       await sleep(REST_MS, undefined, { signal }).catch(() => {});
       throw error;
     }
-    // Not completed: it has to be looked at again, by whoever has it then.
+    // An aborted job must not count as completed, because its next worker has to check it.
     signal.throwIfAborted();
   };
   const begin = async (): Promise<void> => {
@@ -64,7 +63,7 @@ export async function workOnPgBoss(
       try {
         if (queued !== undefined) await handle(queued);
       } finally {
-        // Looks for the next one now; pg-boss would wait until it is notified of one, or its time has come.
+        // Fetches the next job at once. Otherwise pg-boss waits for a notification or the next poll.
         boss.notifyWorker(place);
       }
     });
@@ -79,7 +78,7 @@ export async function workOnPgBoss(
   }
 }
 
-/** Waits until one of them aborts. */
+/** Waits until one of the signals aborts. */
 async function aborts(...signals: AbortSignal[]): Promise<void> {
   const any = AbortSignal.any(signals);
   if (any.aborted) return;

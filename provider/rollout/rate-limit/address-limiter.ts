@@ -4,37 +4,37 @@ import { checkBaseUrl } from "../../client/address";
 import type { Database, Row } from "../database/database";
 import type { ServiceLimit } from "../model/target";
 
-/** So long after its time a permit may still be given, in milliseconds. What nobody took by then is lost. */
+/** How long after its due time a token may still be used, in milliseconds. After that, it is lost. */
 export const LATE_MS = 100;
-/** How much time's worth of permits is reserved at once at most, in milliseconds. */
+/** The longest period for which tokens are reserved at once, in milliseconds. */
 const BATCH_MS = 100;
-/** Permits that took longer than this to be reserved are lost but for one, in milliseconds: others may be after them already. */
+/** If a reservation takes longer than this, in milliseconds, all but one of its tokens are lost: later ones may already be in use. */
 const SLOW_MS = 1_000;
-/** A pause that another process told of is known here after so many milliseconds at most. */
+/** The longest delay before this process notices a pause that another process reported, in milliseconds. */
 const LOOK_MS = 250;
-/** Who would have to wait for longer because the service asks for it gets no permit, in milliseconds; as in a tenant's own pause. */
+/** If the service asks for a longer pause than this, in milliseconds, requests are rejected. A tenant's own pause has the same limit. */
 const MAX_WAIT_MS = 120_000;
-/** No pause is kept for longer than this, in milliseconds, whatever the service says: it outlives the rollout. */
+/** The longest pause to store, in milliseconds, whatever the service asks for: it outlives the rollout. */
 const MAX_PAUSE_MS = 3_600_000;
 
 export interface AddressLimiterOptions {
-  /** Shared by all processes; it has the table `rollout_addresses`. */
+  /** The database that all processes share. It has the table `rollout_addresses`. */
   readonly database: Pick<Database, "dialect" | "query">;
-  /** By address; those not named have no rate, and share pauses only. */
+  /** Keyed by address. Other addresses have no rate limit, and share only pauses. */
   readonly limits: ReadonlyMap<string, Pick<ServiceLimit, "requestsPerSecond">>;
-  /** The clock, in milliseconds since 1970, and the timers. Default: the machine's. */
+  /** The timers, and the clock in milliseconds since 1970. Default: the machine's. */
   readonly time?: Pick<Time, "now" | "sleep">;
 }
 
 /**
- * Gives permits for service addresses, each no faster than its rate over all processes that share the database.
+ * Limits the request rate of service addresses, across all processes that share the database.
  *
- * In any window of time, all of them together give at most `requestsPerSecond` × (the window + {@link LATE_MS}) + 1 permits
- * for an address. There is no saving up: after a rest they come as evenly as ever. With PostgreSQL, the time that a statement
- * takes adds to the window, a second at most; where it takes longer, one more permit a process may be given.
+ * In any time window, all processes together issue at most `requestsPerSecond` × (the window + {@link LATE_MS}) + 1 tokens for an
+ * address. Unused tokens don't accumulate: after a break, tokens are as evenly spaced as before. With PostgreSQL, the window also includes
+ * the duration of a statement, up to one second. If a statement takes longer, each process may issue one more token.
  *
- * A process reserves permits for a tenth of a second at a time, and for fewer when it needs fewer: an address costs at most ten
- * statements a second that write, however many processes there are, and four a second and process that look for a pause.
+ * A process reserves tokens for up to a tenth of a second at a time. An address therefore costs at most ten writing statements
+ * per second, however many processes there are. Each process adds four reads per second, to check for a pause.
  */
 export class AddressLimiter {
   readonly #options: Required<AddressLimiterOptions>;
@@ -49,10 +49,10 @@ export class AddressLimiter {
   }
 
   /**
-   * The permits of one who makes requests at an address.
+   * Returns the rate limiter for requests to an address.
    *
-   * @param isAllowed asked in the moment in which a permit is due: false, and there is none, now or later.
-   * @throws {ConfigurationError} when that is no address.
+   * @param isAllowed called when a token is due. If it returns false, the request is rejected.
+   * @throws {ConfigurationError} if the address is invalid.
    */
   permitsFor(baseUrl: string, isAllowed: () => boolean = () => true): Permits {
     const address = canonical(baseUrl);
@@ -71,21 +71,21 @@ interface Taker {
   readonly refuse: (why: Error) => void;
 }
 
-/** One address, as this process knows it. All times are of this process's clock. */
+/** The state of one address in this process. All times are by this process's clock. */
 class Bucket {
   readonly #address: string;
   readonly #perSecond: number | undefined;
   readonly #options: Required<AddressLimiterOptions>;
   readonly #takers: Taker[] = [];
-  /** When the permits are due that are reserved for this process. */
+  /** The due times of the tokens reserved for this process. */
   #reserved: number[] = [];
   #pausedUntil = 0;
   #lookedAt = Number.NEGATIVE_INFINITY;
-  /** How many were reserved the last time, when the first was due, and how many were given since. */
+  /** The size and first due time of the last reservation, and how many of its tokens were used. */
   #last = { count: 0, firstAt: 0 };
   #given = 0;
   #isGiving = false;
-  /** The pause that others have yet to be told of; undefined when they know. */
+  /** A pause that is not yet in the database. Undefined if there is none. */
   #untold: number | undefined;
   #isTelling = false;
 
@@ -111,13 +111,13 @@ class Bucket {
     if (!this.#isTelling) void this.#tellAll();
   }
 
-  /** Gives permits, first come, first served, until nobody waits for one. */
+  /** Issues tokens in the order of requests, until none waits. */
   async #giveAll(): Promise<void> {
     this.#isGiving = true;
     try {
       while (this.#someoneWaits()) {
         const waitMs = await this.#giveNext();
-        // Not longer, since a pause may begin, or who waits may lose the right to.
+        // Wakes up regularly, because a pause may begin or a request may lose its permission.
         if (waitMs > 0) await this.#options.time.sleep(Math.min(waitMs, LOOK_MS));
       }
     } catch (error) {
@@ -127,7 +127,7 @@ class Bucket {
     }
   }
 
-  /** Gives one permit, or those of all where there is no rate; answers how long it is until that can be done. */
+  /** Issues one token, or all if there is no rate limit. Returns how long to wait before the next one. */
   async #giveNext(): Promise<number> {
     if (this.#now() - this.#lookedAt >= LOOK_MS) await this.#look();
     const pauseMs = this.#pausedUntil - this.#now();
@@ -153,7 +153,7 @@ class Bucket {
     return 0;
   }
 
-  /** Whether somebody waits who still may; those who may not are told. */
+  /** Whether a permitted request is waiting. Rejects those that are no longer permitted. */
   #someoneWaits(): boolean {
     const lost = this.#takers.filter(({ isAllowed }) => !isAllowed());
     for (const taker of lost) {
@@ -175,7 +175,7 @@ class Bucket {
     );
   }
 
-  /** Reserves as many permits as are needed soon: the next, or those for a tenth of a second. */
+  /** Reserves the tokens that are needed soon: one, or those for up to a tenth of a second. */
   async #reserve(perSecond: number): Promise<void> {
     const { database } = this.#options;
     const askedAt = this.#now();
@@ -194,13 +194,13 @@ class Bucket {
       { length: now - askedAt > SLOW_MS ? 0 : count },
       (_, at) => firstAt + at * everyMs,
     ).filter((dueAt) => dueAt + LATE_MS >= now);
-    // Where the database is slow, one is given all the same: else none ever might.
+    // With a slow database, one token is still issued. Otherwise no request might ever proceed.
     this.#reserved = inTime.length > 0 ? inTime : [Math.max(now, firstAt)];
     this.#last = { count, firstAt };
     this.#given = 0;
   }
 
-  /** Those that are waited for, or, by what went on since the last ones were due, those that will be; at least one. */
+  /** Estimates the tokens needed soon: those already requested, or as many as the recent rate suggests. At least one. */
   #neededSoon(perSecond: number, now: number): number {
     const most = Math.max(1, Math.floor((perSecond * BATCH_MS) / 1_000));
     const { count, firstAt } = this.#last;
@@ -208,7 +208,7 @@ class Bucket {
     return Math.min(most, Math.max(1, this.#takers.length, Math.min(2 * count, expected)));
   }
 
-  /** Reads whether the service has refused another process. */
+  /** Reads whether the service has asked another process to pause. */
   async #look(): Promise<void> {
     const { database } = this.#options;
     const askedAt = this.#now();
@@ -217,7 +217,7 @@ class Bucket {
     else this.#learn(row, this.#offset(row, askedAt));
   }
 
-  /** Tells the other processes of a pause: once for all refusals that came meanwhile. */
+  /** Stores a pause for the other processes: once for all requests that were rejected in the meantime. */
   async #tellAll(): Promise<void> {
     const { database } = this.#options;
     this.#isTelling = true;
@@ -231,7 +231,7 @@ class Bucket {
         }
       }
     } catch {
-      // This process pauses all the same, and where the database stays away, its next look says so.
+      // This process pauses anyway. If the database stays unavailable, its next read fails.
     } finally {
       this.#isTelling = false;
     }
@@ -243,8 +243,9 @@ class Bucket {
   }
 
   /**
-   * From the clock of the database to this process's. One that is elsewhere told its time before now, so what it says is due
-   * is due a little later here, and never earlier.
+   * The offset from the database's clock to this process's. A remote database read its clock earlier than now, so due times here are
+   * slightly
+   * late, never early.
    */
   #offset(row: Row | undefined, askedAt: number): number {
     const here = this.#options.database.dialect === "postgres" ? this.#now() : askedAt;
@@ -260,7 +261,7 @@ class Bucket {
   }
 }
 
-/** The clocks of machines differ, so the database's counts where there are many. */
+/** The clocks of machines differ, so PostgreSQL's own clock counts. */
 const NOW = {
   postgres: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS DOUBLE PRECISION)",
   sqlite: "$3",
@@ -271,7 +272,7 @@ const LOOK = {
   sqlite: "SELECT paused_until, $2 AS now FROM rollout_addresses WHERE address = $1",
 } as const;
 
-/** The next permits are due after those reserved before, and not in the past. Those within a pause are lost. */
+/** Reserves the next tokens, after those already reserved and not in the past. Tokens that are due during a pause are lost. */
 const RESERVE = forBoth(
   (now) => `INSERT INTO rollout_addresses AS known (address, next_at, paused_until)
     VALUES ($1, ${now} + $2, 0)
@@ -291,7 +292,7 @@ function forBoth(statement: (now: string) => string): Record<Database["dialect"]
   return { postgres: statement(NOW.postgres), sqlite: statement(NOW.sqlite) };
 }
 
-/** One text for an address, however it is written. */
+/** Returns the canonical form of an address. */
 function canonical(baseUrl: string): string {
   return checkBaseUrl(baseUrl, true);
 }

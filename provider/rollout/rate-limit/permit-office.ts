@@ -6,38 +6,38 @@ import { temporaryFolderError } from "../model/temporary-folder";
 import { AddressLimiter } from "./address-limiter";
 import { type PermitServer, startPermitServer } from "./permit-server";
 
-/** What a process was granted. */
+/** A child process's access to the rate limiter. */
 export interface Grant {
-  /** More for its environment. */
+  /** Additional environment variables for the process. */
   readonly environment: Readonly<Record<string, string>>;
   revoke(): void;
 }
 
-/** Where the permits of all services come from, for this process and for those that it starts. */
+/** The rate limiter of all services, for this process and its children. */
 export class PermitOffice {
   readonly #database: Database;
-  /** A counter for each rate, since two rollouts may want different ones. */
+  /** One counter per rate, because two rollouts may have different limits. */
   readonly #counters = new Map<string, Counter>();
   readonly #grants = new Map<string, () => boolean>();
 
-  /** @param database what all processes that share the limits share: that of the journal. */
+  /** @param database the database that all processes with the same limits share: that of the journal. */
   constructor(database: Database) {
     this.#database = database;
   }
 
   /**
-   * The permits of a service address, for requests of this process.
+   * Returns the rate limiter of a service address, for requests of this process.
    *
-   * @param isAllowed asked at each permit: whether whoever asks may still go on. Default: always.
+   * @param isAllowed called for each token: whether the caller may continue. Default: always.
    */
   permits(address: string, limit: ServiceLimit | undefined, isAllowed?: () => boolean): Permits {
     return this.#counter(address, limit).limiter.permitsFor(address, isAllowed);
   }
 
   /**
-   * Lets a process that is about to be started ask for permits of a service address, until it is revoked.
+   * Allows a process that is about to start to request tokens for a service address, until the grant is revoked.
    *
-   * @param isAllowed asked at each permit: whether whoever started it may still go on.
+   * @param isAllowed called for each token: whether the parent may continue.
    */
   async grant(address: string, limit: ServiceLimit | undefined, isAllowed: () => boolean): Promise<Grant> {
     const counter = this.#counter(address, limit);
@@ -46,7 +46,7 @@ export class PermitOffice {
     counter.server ??= startPermitServer(counter.limiter, {
       isAllowed: (asking) => this.#grants.get(asking)?.() ?? false,
     });
-    // What could not be begun now may be later.
+    // A later attempt to start the server may succeed.
     counter.server.catch(() => {
       counter.server = undefined;
     });
@@ -59,7 +59,7 @@ export class PermitOffice {
     };
   }
 
-  /** Ends all connections: nobody who was granted permits here gets another. */
+  /** Closes all connections. Child processes get no further tokens. */
   async close(): Promise<void> {
     this.#grants.clear();
     for (const { server } of this.#counters.values()) await (await server)?.close();

@@ -6,23 +6,20 @@ import { scratchFolder } from "../../machine/scratch-folder";
 import { machineMs, onLines, writeLine } from "../../tenant/asked-permits";
 import type { AddressLimiter } from "./address-limiter";
 
-/** Where child processes ask for permits. */
+/** The server that issues rate-limit tokens to child processes. */
 export interface PermitServer {
-  /** What a child is told by `EMAIL_SECURITY_PERMITS`: a socket in a folder that only this user may enter, or a named pipe. */
+  /** The value of `EMAIL_SECURITY_PERMITS`: a socket in a directory that only this user may enter, or a named pipe. */
   readonly address: string;
-  /** Ends all connections: nobody who asked here sends anything more. */
+  /** Closes all connections. Clients send no further requests to the service. */
   close(): Promise<void>;
 }
 
 export interface PermitServerOptions {
-  /**
-   * Whether the one who was given this token, by `EMAIL_SECURITY_PERMITS_TOKEN`, may still make requests. It is asked in the
-   * moment in which a permit is due, for each.
-   */
+  /** Whether the holder of this token (`EMAIL_SECURITY_PERMITS_TOKEN`) may still make requests. Called whenever a request is due. */
   readonly isAllowed: (token: string) => boolean;
 }
 
-/** Lets child processes ask for the permits of a limiter. It does not keep this process alive. */
+/** Starts a server through which child processes use a limiter. It doesn't keep this process alive. */
 export async function startPermitServer(
   limiter: AddressLimiter,
   { isAllowed }: PermitServerOptions,
@@ -52,10 +49,10 @@ export async function startPermitServer(
   };
 }
 
-/** @param greet gives the permits for a token and an address; throws where it is none. */
+/** @param greet returns the rate limiter for a token and an address. Throws if either is invalid. */
 function serve(socket: Socket, greet: (token: string, baseUrl: string) => Permits): void {
   let permits: Permits | undefined;
-  // A child that dies breaks its connection; its close tells.
+  // A dying child breaks its connection, which the close event already reports.
   socket.on("error", () => {});
   socket.unref();
   onLines(socket, (line) => {

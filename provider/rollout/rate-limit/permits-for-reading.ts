@@ -10,19 +10,19 @@ import type { Target, Targets } from "../model/target";
 import type { Reach } from "../probing/target-client";
 import { type Grant, PermitOffice } from "./permit-office";
 
-/** The permits of whoever is no rollout, until they are closed. */
+/** The rate limiter of commands other than rollouts, until it is closed. */
 export interface PermitsForReading {
   readonly of: Reach["permits"];
-  /** Lets a process that is started ask for them too; undefined where there is nothing to keep to. */
+  /** Lets a child process use it too. Undefined if there are no limits. */
   readonly grant: (target: Target) => Promise<Grant | undefined>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * The permits of service addresses: those that rollouts share, where there is a limit or a journal; else there is nothing to keep to.
+ * Opens the rate limiter that rollouts share, if there is a limit or a journal. Otherwise there are no limits.
  *
- * @param place the journal, where somebody names it.
- * @throws {JournalError} when it can't be opened.
+ * @param place the journal, if one is given.
+ * @throws {JournalError} if it can't be opened.
  */
 export async function permitsForReading(
   place: string | undefined,
@@ -44,7 +44,7 @@ export async function permitsForReading(
   };
 }
 
-/** The journal's database, where limits are shared; one in memory where that can't be written, as on a full disk. */
+/** Opens the journal's database, which shares the limits. If it can't be written, as on a full disk, opens one in memory. */
 async function sharedOrOwn(place: string | undefined, log: (line: string) => void): Promise<Database> {
   const named = place ?? DEFAULT_JOURNAL;
   const reason = isPostgres(named) || existsSync(named) ? undefined : unwritableReason(named);

@@ -8,7 +8,7 @@ import { type StacksPlace, stackCommands } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
 import { lockFolder, removeTornAttributes, removeUnnamedFiles, type StackFiles } from "./torn-files";
 
-/** A stack, and the folder of a project in which the CLI runs on it. */
+/** A stack. The CLI also needs a project directory to run on it. */
 interface StackPlace extends StacksPlace {
   readonly stack: string;
 }
@@ -18,21 +18,21 @@ export interface StackWithFolder extends StackPlace {
 }
 
 export interface RunOnStackOptions {
-  /** More for the CLI's environment. */
+  /** Additional environment variables for the CLI. */
   readonly more?: Readonly<Record<string, string>>;
-  /** How long to wait for a lock whose owner may still run, in milliseconds. Default: not at all. */
+  /** How long to wait for a lock whose owner may still be running, in milliseconds. Default: no wait. */
   readonly lockWaitMs?: number;
-  /** Gets a line for each repair. */
+  /** Receives a line for each repair. */
   readonly log: (line: string) => void;
 }
 
 const LOCK_POLL_MS = 500;
 
 /**
- * Runs the CLI on a stack. Debris of a CLI that was killed, or ran into a full disk, is removed first from a file backend. A lock is
- * removed only where each of its owners ran on this machine and is gone.
+ * Runs the CLI on a stack. It first removes debris of a killed CLI, or of a full disk, from a file backend. It removes a lock only if
+ * each of its owners ran on this machine and is gone.
  *
- * @throws {RolloutError} (`ERR_STACK_LOCKED`) when the stack stays locked; the message has the command that unlocks it.
+ * @throws {RolloutError} (`ERR_STACK_LOCKED`) if the stack stays locked. The message has the command that unlocks it.
  */
 export async function runOnStack(
   words: readonly string[],
@@ -63,21 +63,21 @@ export async function runOnStack(
 }
 
 /**
- * Removes what a CLI that was killed, or ran into a full disk, has left of a stack in a file backend.
+ * Removes a stack's debris of a killed CLI, or of a full disk, from a file backend.
  *
- * @returns what was removed, for a person.
+ * @returns what was removed, for people.
  */
 export async function repairStackFiles(place: StackPlace): Promise<readonly string[]> {
   const files = stackFiles(place);
   return [...removeTornAttributes(files), ...(await removeUnnamedFiles(files))];
 }
 
-/** The files of a stack, where its backend is one of files. */
+/** The location of a stack's files, for a file backend. */
 export function stackFiles({ project, stack, environment }: StackPlace): StackFiles {
   return { backend: environment["PULUMI_BACKEND_URL"], project, stack };
 }
 
-/** Removes all locks of a stack, also where the owner of one was killed before the stack was made. */
+/** Removes all locks of a stack, even if an owner was killed before the stack was created. */
 export async function removeLocks(place: StackWithFolder): Promise<void> {
   const { stack, folder, environment } = place;
   const pulumi = async (...args: string[]): Promise<void> => {
@@ -85,7 +85,7 @@ export async function removeLocks(place: StackWithFolder): Promise<void> {
     if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
   };
   if (!(await isStackThere(place))) {
-    // Pulumi makes no stack that is locked, and unlocks none that is not there; but it gives one this name without a look.
+    // Pulumi neither creates a locked stack nor unlocks a missing one. However, it renames a stack to this name without checking for locks.
     const other = `${stack.slice(0, 60)}-unlocked-${randomUUID()}`;
     await pulumi("stack", "init", other, "--no-select");
     await pulumi("stack", "rename", stack, "--stack", other);
@@ -97,7 +97,7 @@ export async function isStackThere({ stack, folder, environment }: StackWithFold
   return (await exportStack(stack, { folder, base: environment })) !== undefined;
 }
 
-/** How a person removes the lock of a run that is gone; a sentence. */
+/** Says in a sentence how a person removes the lock of a dead run. */
 export async function unlockAdvice(place: StackPlace): Promise<string> {
   const cancel = (await stackCommands(place)).command("cancel --yes", place.stack);
   return `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``;

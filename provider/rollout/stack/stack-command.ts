@@ -1,18 +1,18 @@
 import { findEngine } from "../../engine";
 import { shellWord } from "../../settings/shell-word";
 
-/** The project of stacks, and where their state is. */
+/** The project of stacks, and their state backend. */
 export interface StacksPlace {
   readonly project: string;
-  /** The environment of the CLI, with the state backend. */
+  /** The environment of the CLI, including the state backend. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** How a person addresses stacks in any directory: a rollout's repository need hold no project, and the CLI need not be on PATH. */
+/** Stack names and commands that work in any directory: a rollout's repository may lack a project, and the CLI may not be on PATH. */
 export interface StackCommands {
-  /** What a stack is called. @param project Default: that of the place. */
+  /** Returns the full name of a stack. @param project Default: that of the place. */
   nameOf(stack: string, project?: string): string;
-  /** A command of Pulumi on a stack, as a shell takes it. */
+  /** Builds a shell command of Pulumi for a stack. */
   command(words: string, stack: string, project?: string): string;
 }
 
@@ -20,7 +20,7 @@ export async function stackCommands(place: StacksPlace): Promise<StackCommands> 
   const engine = await findEngine();
   const pulumi = engine === undefined || engine.source === "path" ? "pulumi" : shellWord(engine.command);
   const nameOf = (stack: string, project = place.project): string => {
-    // The Pulumi service has organizations of its own, and finds the project by the folder.
+    // The Pulumi service has its own organizations, and finds the project by the directory.
     return shellWord(isDiy(place) ? `organization/${project}/${stack}` : stack);
   };
   return {
@@ -35,7 +35,7 @@ function isDiy({ environment }: StacksPlace): boolean {
   return backend !== "" && !/^https?:/i.test(backend);
 }
 
-/** A folder that the project's file names, or a relative path, is not what the shell of the person has. */
+/** Sets the backend if the user's shell lacks it: a directory from the project file, or a relative path. */
 function backendWords({ environment }: StacksPlace): string {
   const backend = environment["PULUMI_BACKEND_URL"] ?? "";
   const isSame = !backend.startsWith("file:") || process.env["PULUMI_BACKEND_URL"] === backend;

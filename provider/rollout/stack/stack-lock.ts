@@ -3,24 +3,24 @@ import { hostname } from "node:os";
 import { z } from "zod";
 import { isRunning, startOf } from "../../machine/processes";
 
-/** Who holds a stack, as the engine tells it. */
+/** The owner of a stack's lock, as the engine reports it. */
 export interface LockOwner {
-  /** As a person reads it: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */
+  /** For people: `ci@runner-7 (pid 4711), since 2026-11-21T09:30:00Z`. */
   readonly told: string;
   readonly host: string;
   readonly pid: number;
   readonly sinceMs: number;
 }
 
-/** The locks of a stack, as the engine tells of them. */
+/** The locks of a stack, as the engine reports them. */
 export interface StackLocks {
-  /** Who made them, as a person reads it. */
+  /** Their owners, for people. */
   readonly told: string;
-  /** Each of them; undefined where it is not said whose they all are, as the Pulumi service does. */
+  /** Each owner. Undefined if the message doesn't name all of them, as with the Pulumi service. */
   readonly owners: readonly LockOwner[] | undefined;
 }
 
-/** Reads who holds a stack from what the engine says when it is locked. */
+/** Parses the owners of a stack's locks from the engine's message. */
 export function stackLocks(message: string): StackLocks {
   const count = Number(/currently locked by (\d+) lock/.exec(message)?.[1] ?? 0);
   const owners = [...message.matchAll(/created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g)].map(
@@ -37,7 +37,7 @@ export function stackLocks(message: string): StackLocks {
 
 const lockFile = z.object({ pid: z.number(), hostname: z.string(), timestamp: z.string() });
 
-/** Reads who holds a stack from a lock's file; undefined where it doesn't say. */
+/** Reads the owner from a lock file. Undefined if the file is invalid. */
 export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
   try {
     const { pid, hostname: host, timestamp } = lockFile.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -47,24 +47,24 @@ export function lockOwner(file: string): Omit<LockOwner, "told"> | undefined {
   }
 }
 
-/** What tells whether a lock's process still runs. */
+/** Information about processes, to find out whether a lock's owner is still running. */
 export interface Processes {
   readonly host: string;
   isThere(pid: number): boolean;
-  /** What the process is called; undefined where this can't be seen. */
+  /** The name of the process. Undefined if unknown. */
   nameOf(pid: number): string | undefined;
-  /** When it began, in milliseconds since 1970; undefined where this can't be seen. */
+  /** When it started, in milliseconds since 1970. Undefined if unknown. */
   startedAtMs(pid: number): number | undefined;
 }
 
-/** A lock tells whole seconds, and so does the system of when it began. */
+/** Locks and the system's start times are rounded to whole seconds. */
 const ROUNDED_MS = 3_000;
-/** A clock may be set while Pulumi runs, which makes it seem to have begun later. */
+/** A clock change while Pulumi runs can make its start seem later. */
 const CLOCK_MS = 60_000;
 
 /**
- * Whether a lock was left by a process of this machine that is no more. Its number may have been given to another since,
- * which then began after the lock was made.
+ * Whether a lock belongs to a dead process of this machine. Another process may have the same pid since, but then it started after
+ * the lock was created.
  */
 export function isLeftBehind(
   { host, pid, sinceMs }: Omit<LockOwner, "told">,
@@ -77,13 +77,12 @@ export function isLeftBehind(
   return startedAtMs !== undefined && startedAtMs > sinceMs + (mayBePulumi ? CLOCK_MS : ROUNDED_MS);
 }
 
-/** The processes of this machine. */
 const MACHINE: Processes = {
   host: hostname(),
   isThere: isRunning,
   nameOf(pid) {
     const command = proc(`${pid}/cmdline`)?.split("\0")[0];
-    // Of another user's process, and of one that has just ended, there may be nothing to read.
+    // Empty for processes that have just ended, and possibly for those of other users.
     return command === undefined || command === "" ? undefined : `${command} ${proc(`${pid}/comm`) ?? ""}`;
   },
   startedAtMs(pid) {
@@ -93,7 +92,7 @@ const MACHINE: Processes = {
   },
 };
 
-/** What Linux tells of its processes; undefined elsewhere. */
+/** Reads Linux process information. Undefined on other systems. */
 function proc(path: string): string | undefined {
   try {
     return readFileSync(`/proc/${path}`, "utf8");

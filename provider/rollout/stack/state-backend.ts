@@ -10,23 +10,24 @@ import { excerpt, quote } from "../../settings/text";
 import { RolloutError } from "../model/errors";
 import { NotAllowedError } from "../targets/not-allowed";
 
-/** Where the state of all stacks is. */
+/** The state backend of all stacks. */
 export interface StateBackend {
-  /** Its address, as Pulumi takes it; undefined: the one that the user is logged in to. */
+  /** Its URL for Pulumi. Undefined: the backend that the user is logged in to. */
   readonly url: string | undefined;
-  /** The address as it may be shown: what tells the place from others, without a password. */
+  /** The URL, safe to display: it identifies the backend, without a password. */
   readonly shown: string;
-  /** Tells it from others; nothing of it, such as a password in the address, can be read out of this. */
+  /** Identifies the backend without revealing its URL or a password in it. */
   readonly fingerprint: string;
 }
 
 /**
- * The state backend: of the environment (`PULUMI_BACKEND_URL`), else of the project beside the targets file, where that is
- * a folder of this machine: what is elsewhere gets the run's credentials, and a file of the repository does not decide who.
+ * Finds the state backend: `PULUMI_BACKEND_URL` from the environment, otherwise the project file's. The project file may only name a
+ * directory
+ * on this machine. A remote backend receives the run's credentials, and a file of the repository must not decide that.
  *
- * @param project the folder of the project.
- * @throws {ConfigurationError} when it is no address, or a folder that does not exist.
- * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) when the project alone names another machine.
+ * @param project the directory of the project.
+ * @throws {ConfigurationError} if it isn't a valid URL, or names a directory that does not exist.
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) if only the project file names a remote backend.
  */
 export function stateBackend(environment: NodeJS.ProcessEnv, project: string): StateBackend {
   const allowed = environment["PULUMI_BACKEND_URL"];
@@ -47,7 +48,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
       `This run does not allow the state backend ${quote(shown, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(shown)}`,
     );
   }
-  // The engine runs in another folder than this.
+  // The engine runs in another directory.
   const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(given)?.[1];
   const url = relativePath === undefined ? given : `file://${resolve(project, relativePath)}`;
   const folder = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
@@ -61,9 +62,9 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
 }
 
 /**
- * In another state backend the stacks would all be taken for new.
+ * Asserts that a rollout uses the backend that it was planned with. In another backend, all its stacks would seem new.
  *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout was planned with another one.
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) if the backends differ.
  */
 export function requireSameBackend(
   rollout: string,
@@ -78,9 +79,9 @@ export function requireSameBackend(
 }
 
 /**
- * Told before anything runs: every engine would tell it, one after the other.
+ * Asserts that there is a passphrase before anything runs. Otherwise every engine would report the same error.
  *
- * @throws {ConfigurationError} when stacks are encrypted by a passphrase and there is none.
+ * @throws {ConfigurationError} if stacks need a passphrase and there is none.
  */
 export function requirePassphrase(
   environment: NodeJS.ProcessEnv,
@@ -99,7 +100,7 @@ export function requirePassphrase(
   );
 }
 
-/** @throws {ConfigurationError} when the file can't be read. */
+/** @throws {ConfigurationError} if the file can't be read. */
 function hasSecretsProvider(file: string): boolean {
   try {
     return /^secretsprovider:/m.test(readPlainFile(file).toString("utf8"));
@@ -120,24 +121,24 @@ function projectBackend(folder: string): string | undefined {
   }
 }
 
-/** Whether it is Pulumi's service, or one that speaks as it does. */
+/** Whether it is Pulumi's service, or a compatible one. */
 function isService(url: string): boolean {
   return /^https?:/i.test(url);
 }
 
-/** At Pulumi's service, stacks of the same name may be those of two organizations. */
+/** Two organizations of Pulumi's service may have stacks of the same name. */
 function ofOrganization(environment: NodeJS.ProcessEnv): string {
   const name = environment["PULUMI_DEFAULT_ORGANIZATION"];
   return name ? `, organization ${excerpt(name)}` : "";
 }
 
 /**
- * What of an address' query is a part of the place: two prefixes of one bucket hold other stacks, and so do two tables of one
- * database, and buckets of one name at two services.
+ * The query parameters that identify a location. Different prefixes of a bucket, tables of a database, or endpoints of a bucket name
+ * hold different stacks.
  */
 const PLACES = ["endpoint", "prefix", "storage_account", "domain", "host", "port", "dbname", "table"];
 
-/** Of an address only the place, so that nobody who shows it shows what opens it. */
+/** Returns the location in a URL without any credentials, so that it is safe to display. */
 function placeIn(url: string): string {
   const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
   const told = PLACES.flatMap((name) => {
@@ -156,7 +157,7 @@ function readable(value: string): string {
   return encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
-/** The folder of the project: that of the targets file. */
+/** The project's directory, which is that of the targets file. */
 export function projectFolder(targetsFile: string): string {
   return resolve(dirname(targetsFile));
 }

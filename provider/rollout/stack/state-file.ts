@@ -11,7 +11,7 @@ import { readStackMarker, type StackMarker } from "../model/stack-marker";
 import type { Target } from "../model/target";
 import type { StackFiles } from "./torn-files";
 
-/** A state as the CLI writes it, as far as it is to be looked at. What is of another form, the CLI reads or refuses. */
+/** The required parts of a state that the CLI has written. Other formats are left to the CLI. */
 const checkpoint = z.object({
   version: z.literal(3),
   checkpoint: z.object({
@@ -22,24 +22,24 @@ const checkpoint = z.object({
   }),
 });
 
-/** An address, and names, of which a path is made without any rule of the CLI's. */
+/** URLs and names that map to a path without any special rules of the CLI. */
 const PLAIN_ADDRESS = /^file:\/\/(\/[\w./+@,=-]+)$/;
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
 /**
- * The state of a stack as `pulumi stack export` prints it, from the file that holds it, which the CLI replaces as a whole: without a
- * process, which costs more than all else that is read of a tenant. Values that are secret stay encrypted.
+ * Reads a stack's state from its file, in the format of `pulumi stack export`. The CLI replaces the file atomically. Starting the CLI
+ * instead would cost more than all other reads of a tenant. Secret values stay encrypted.
  *
- * @returns undefined wherever it is not plain that the CLI would print this: where it is to be asked.
+ * @returns undefined if the CLI might print something else. The caller must then run it.
  */
 export function readStateFile({ backend, project, stack }: StackFiles): NonNullable<unknown> | undefined {
   const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
   if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return undefined;
   const file = join(folder, ".pulumi", "stacks", project, `${stack}.json`);
-  // The CLI takes the newest of them.
+  // The CLI uses the newest of these files.
   if ([".gz", ".zst"].some((extension) => existsSync(`${file}${extension}`))) return undefined;
   try {
-    // The layout in which a stack is of a project.
+    // The layout with one directory per project.
     const layout = readPlainFile(join(folder, ".pulumi", "meta.yaml")).toString("utf8");
     if (layout.trim() !== "version: 1") return undefined;
     const state: unknown = JSON.parse(readPlainFile(file).toString("utf8"));
@@ -54,7 +54,7 @@ export function readStateFile({ backend, project, stack }: StackFiles): NonNulla
   }
 }
 
-/** What the file of a stack tells of its last run; undefined wherever the CLI would have to be asked. */
+/** Reads the last run's results from a stack's state file. Undefined if the CLI must be run instead. */
 export function readStackState(
   { name, stack, resource }: Pick<Target, "name" | "stack" | "resource">,
   place: Omit<StackFiles, "stack">,
@@ -70,7 +70,7 @@ export function readStackState(
   }
 }
 
-/** The stacks of a project whose states a directory holds plainly, as far as they can be listed. */
+/** Lists the stacks of a project in a plain directory backend, as far as possible. */
 export function stackNames({ backend, project }: Omit<StackFiles, "stack">): readonly string[] {
   const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
   if (folder === undefined || !PLAIN_NAME.test(project)) return [];
@@ -82,7 +82,7 @@ export function stackNames({ backend, project }: Omit<StackFiles, "stack">): rea
   }
 }
 
-/** Whether a directory that holds states plainly has none of a stack. */
+/** Whether a plain directory backend certainly has no state of a stack. */
 function isMissing({ backend, project, stack }: StackFiles): boolean {
   const folder = PLAIN_ADDRESS.exec(backend ?? "")?.[1];
   if (folder === undefined || ![project, stack].every((name) => PLAIN_NAME.test(name))) return false;

@@ -1,18 +1,18 @@
 import type { Target } from "../model/target";
 
-/** The variables that the tenants' keys come from. */
+/** Returns the environment variables that hold the tenants' keys. */
 export function keyVariablesOf(targets: readonly Pick<Target, "key">[]): readonly string[] {
   return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
 }
 
-/** What holds for all tenants alike, and is no key. */
+/** Variables that all tenants share, without any keys. */
 const OF_ALL_TENANTS = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] as const;
 
 /**
- * What opens one tenant, as the provider reads it from its environment, with what holds for all tenants. That plain http is
- * meant, and which domains are a tenant's own, say the targets and settings files, for each tenant by itself.
+ * Builds the provider's environment for one tenant, including the shared variables. Permission for plain http, and a tenant's own domains,
+ * come from the targets and settings files, separately for each tenant.
  *
- * @param environment that of the process that runs the rollout.
+ * @param environment the environment of the process that runs the rollout.
  */
 export function ofTenant(
   { baseUrl, allowInsecureHttp }: Target,

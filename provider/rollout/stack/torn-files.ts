@@ -6,9 +6,9 @@ import { fileURLToPath } from "node:url";
 import { readPlainFile } from "../../machine/plain-file";
 import { isLeftBehind, lockOwner } from "./stack-lock";
 
-/** A stack in a backend of files. */
+/** A stack in a file backend. */
 export interface StackFiles {
-  /** The address of the backend, as Pulumi takes it. */
+  /** The URL of the backend, as Pulumi accepts it. */
   readonly backend: string | undefined;
   readonly project: string;
   readonly stack: string;
@@ -17,20 +17,20 @@ export interface StackFiles {
 /** The stacks of a project, or one of them. */
 type ProjectFiles = Omit<StackFiles, "stack"> & Partial<Pick<StackFiles, "stack">>;
 
-/** Longer than the CLI takes to give a lock its name, once it has written it. */
+/** Longer than the CLI takes to rename a lock file after writing it. */
 const NAMING_MS = 1_000;
 const COMPRESSIONS = ["", ".gz", ".zst"];
 
 /**
- * Takes away the `.attrs` that a CLI which was killed while it wrote has left cut off beside a stack's state: it holds the
- * checksum and the type of that file. Pulumi does without one that is not there, fails for ever at one that is cut off, and
- * makes it anew with the next state, so that nobody is disturbed. The state itself is replaced as a whole.
+ * Removes truncated `.attrs` files next to a stack's state, which a killed CLI leaves behind. They hold the checksum and type of the state
+ * file. Pulumi works without the file, but fails permanently if it is truncated. It writes a new one with the next state. The state itself
+ * is replaced atomically.
  *
- * Deleting the file is the only way out: `export`, `import`, `cancel` and `stack rm` fail at it too. Without it, "is killed while it makes
- * the first stack" in `test/engine/rollout-killed.slow.test.ts` fails.
+ * Deleting the file is the only solution: `export`, `import`, `cancel` and `stack rm` fail as well. Without it, the test "is killed while
+ * it makes the first stack" in `test/engine/rollout-killed.slow.test.ts` fails.
  *
- * @param files without a stack, those of all stacks of the project: Pulumi lists none of them while one has such attributes.
- * @returns what was taken away, for a person.
+ * @param files without a stack: all stacks of the project, because Pulumi lists none while one has such a file.
+ * @returns what was removed, for people.
  */
 export function removeTornAttributes({ backend, project, stack }: ProjectFiles): readonly string[] {
   const folder = folderOf(backend);
@@ -48,7 +48,7 @@ export function removeTornAttributes({ backend, project, stack }: ProjectFiles):
   return torn.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
 }
 
-/** The names of the stacks whose states are in a folder. */
+/** The names of the stacks whose states are in a directory. */
 function stacksIn(states: string): readonly string[] {
   return namesIn(states).flatMap((name) => /^(.+)\.json(?:\.gz|\.zst)?$/.exec(name)?.[1] ?? []);
 }
@@ -59,7 +59,7 @@ function stacksIn(states: string): readonly string[] {
  * long is dead; and if not, it finds nothing to name, and ends before it has done anything. A lock that has its name and is empty or cut
  * off is that of a machine which lost its power, or whose disk was full: it says nobody's name, and Pulumi fails at it for ever.
  *
- * `pulumi cancel` would remove the locks too, but with them the lock of a run that has just begun. Without this, the same test fails.
+ * `pulumi cancel` would remove these locks too, but also the lock of a run that has just begun. Without this, the same test fails.
  *
  * @param files without a stack, the states of all stacks of the project, and of their locks those that are cut off.
  * @returns what was removed, for a person.
@@ -95,11 +95,11 @@ function unnamedOf({ backend, project, stack }: ProjectFiles, folder: string): r
 }
 
 /**
- * Replaces states that are cut off: by the state before, else by an empty one. Only for a project whose stacks may be empty, such as
- * that of the marks. A stack whose lock may have an owner stays as it is.
+ * Replaces truncated states with the previous state, or with an empty one. Only for projects whose stacks may be empty, such as
+ * that of the rollout locks. Skips a stack whose lock may have a live owner.
  *
- * @param files without a stack, all stacks of the project: Pulumi lists none of them while the state of one is cut off.
- * @returns what was replaced, for a person.
+ * @param files without a stack: all stacks of the project, because Pulumi lists none while one state is truncated.
+ * @returns what was replaced, for people.
  */
 export function replaceTornStates({ backend, project, stack }: ProjectFiles): readonly string[] {
   const folder = folderOf(backend);
@@ -119,7 +119,7 @@ export function replaceTornStates({ backend, project, stack }: ProjectFiles): re
   });
 }
 
-/** Whether somebody may be at a stack: it has a lock whose owner isn't known to be gone. */
+/** Whether a process may be using a stack: it has a lock whose owner may be alive. */
 function isHeld(files: StackFiles): boolean {
   const locks = lockFolder(files);
   return namesIn(locks)
@@ -130,17 +130,17 @@ function isHeld(files: StackFiles): boolean {
     });
 }
 
-/** Where the locks of a stack are, in the backend. */
+/** Returns the directory of a stack's locks in the backend. */
 export function lockFolder({ backend, project, stack }: StackFiles): string {
   return join(folderOf(backend) ?? ".pulumi", "locks", "organization", project, stack);
 }
 
 /**
- * What to do about a state that is cut off, which takes a machine that lost its power or a full disk: where the state before
- * it is; undefined where it is whole.
+ * Says what to do about a truncated state, and where the previous state is. A power failure or a full disk can truncate it.
+ * Undefined if the state is complete.
  *
- * @param files without a stack, the first such state of the project.
- * @param anew what follows from removing it, where there is none before it.
+ * @param files without a stack: the first truncated state of the project.
+ * @param anew the effect of removing the state, if there is no previous one.
  */
 export function tornState(
   { backend, project, stack }: ProjectFiles,
@@ -161,7 +161,7 @@ export function tornState(
   return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${way}`;
 }
 
-/** The folder `.pulumi` of a backend of files; undefined where the backend is another, or the one that Pulumi is logged in to. */
+/** Returns the directory `.pulumi` of a file backend. Undefined for other backends, and for the one that Pulumi is logged in to. */
 function folderOf(backend: string | undefined): string | undefined {
   const address = backend?.replace(/[?#].*$/s, "").replace(/^file:\/\/~(?=\/|$)/, `file://${homedir()}`);
   if (address?.startsWith("file:///") !== true) return undefined;
@@ -172,7 +172,7 @@ function folderOf(backend: string | undefined): string | undefined {
   }
 }
 
-/** The names in a folder; none where there is no such folder. */
+/** Returns the names in a directory. Empty if the directory does not exist. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -186,7 +186,7 @@ function isJson(file: string): boolean {
     JSON.parse(readPlainFile(file).toString("utf8"));
     return true;
   } catch (error) {
-    // One that can't be read, or is just gone, is no torn one.
+    // An unreadable or missing file doesn't count as truncated.
     return !(error instanceof SyntaxError);
   }
 }
