@@ -55,7 +55,7 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     connectionString: tls.url,
     application_name: "email-security",
     connectionTimeoutMillis: CONNECT_MS,
-    // Keepalives detect a peer that vanished without closing the connection.
+    // TCP keepalive probes detect a peer that vanished without closing the connection.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   };
