@@ -5,22 +5,22 @@ import { harmless } from "../settings/text";
 import { connect } from "./command-line";
 import type { TenantNamed } from "./tenant-options";
 
-/** How much of the tenant's mail is looked at. */
+/** Bounds on the mail that is read. */
 export interface AskedOptions {
   readonly days: number;
   readonly maxPages?: number;
 }
 
 /**
- * Asks the tenant of the environment what it holds, and what its mail says: ⌈N/200⌉ requests a list, and pages of threats and reports.
+ * Reads the lists and mail of the tenant in the environment: ⌈N/200⌉ requests per list, and pages of threats and reports.
  *
- * @throws {ConfigurationError} that names what is missing of the connection.
- * @throws {ServiceError} when a list can't be read.
+ * @throws {ConfigurationError} with the missing connection settings.
+ * @throws {ServiceError} if a list can't be read.
  */
 export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
   readonly observed: Observed;
   readonly base: EvidenceBase;
-  /** The service's. */
+  /** The service's host. */
   readonly host: string;
 }> {
   const { gatherEvidence } = await import("../plan/evidence.js");
@@ -38,9 +38,9 @@ export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
 }
 
 /**
- * Asks a tenant of the targets file, with its own key and within its address's limit.
+ * Runs a query on a tenant of the targets file, with its own key and within the rate limit of its address.
  *
- * @param place the journal by which the limit is kept.
+ * @param place the journal that tracks the rate limit.
  */
 export async function askNamed<T>(
   { target, services }: TenantNamed,

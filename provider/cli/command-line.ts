@@ -5,24 +5,24 @@ import { refuseMisspeltVariables } from "../resources/known-names";
 import { withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 
-/** The exit codes of all commands, which `docs/reference/exit-codes.md` lists. */
+/** The exit codes of all commands; `docs/reference/exit-codes.md` documents them. */
 export const EXIT = {
-  /** Nothing to do, or nothing found. */
+  /** Nothing to do, or no findings. */
   clean: 0,
-  /** Bad input, no connection, a failure. */
+  /** Invalid input, no connection, or a failure. */
   error: 1,
-  /** There are changes, drift, or findings. */
+  /** Changes, drift or findings. */
   changes: 2,
-  /** Refused by a guard. */
+  /** Refused because of a blocker. */
   refused: 3,
 } as const;
 
-/** A way in which a verb ends. */
+/** The exit code of a command. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /**
- * Wraps what a verb does: its answer becomes the exit code; an error is told on stderr with its code, and ends in 1. What
- * is told is text and nothing else, whoever wrote it.
+ * Wraps the action of a command. Its result becomes the exit code; an error is printed to stderr with its code, and exits with 1. The
+ * message is escaped.
  */
 export function verb<Args extends unknown[]>(
   action: (...args: Args) => Promise<ExitCode> | ExitCode,
@@ -40,20 +40,20 @@ export function verb<Args extends unknown[]>(
 }
 
 /**
- * The client of the tenant that the environment names.
+ * Connects to the tenant in the environment.
  *
- * @throws {ConfigurationError} that names what is missing.
+ * @throws {ConfigurationError} with the missing settings.
  */
 export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsClient {
   return connectedClient(readConfiguration(NO_STACK, environment), environment);
 }
 
-/** How a person called this command, and is told to call it again: over npx, it is not on PATH. */
+/** Returns the name by which the user runs this command: with npx, it isn't on PATH. */
 export function programName(environment: NodeJS.ProcessEnv = process.env): string {
   return environment["npm_command"] === "exec" ? "npx email-security" : "email-security";
 }
 
-/** Colour where there is a terminal that shows it, as the conventions of NO_COLOR and FORCE_COLOR have it. */
+/** Returns whether to use colours: on a terminal that supports them, subject to NO_COLOR and FORCE_COLOR. */
 export function isColoured(terminal: Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>): boolean {
   if (process.env["NO_COLOR"]) return false;
   if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";

@@ -3,10 +3,9 @@ import { columnsOf, hangingBy } from "../render/columns";
 import { harmless } from "../settings/text";
 
 /**
- * Breaks the long lines of a text, two columns deeper than they begin: to the width of the terminal, or to 80 columns for a file or a
- * pipe.
+ * Wraps long lines with a hanging indent of two columns: to the terminal width, or to 80 columns for a file or pipe.
  *
- * @param text printable, except for colours on a terminal.
+ * @param text printable text, except for colours on a terminal.
  */
 export function fitted(text: string, { isTTY, columns }: Terminal = process.stdout): string {
   const lines = text.split("\n").flatMap((line) => {
@@ -18,7 +17,7 @@ export function fitted(text: string, { isTTY, columns }: Terminal = process.stdo
       columns || 80,
     );
   });
-  // A pipeline reads text at the start of a line as a command, such as `::error::`, that it ignores elsewhere.
+  // A pipeline executes commands such as `::error::` only at the start of a line.
   return (isTTY ? lines : lines.map(harmless)).join("\n");
 }
 

@@ -9,15 +9,15 @@ import { type ReadMemory, withMarkers } from "../rollout/targets/same-tenant";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 
-/** A journal that is read with a fleet. */
+/** A journal that is read for a fleet. */
 export interface OpenJournal {
-  /** Where the stacks of the targets file stand. */
+  /** The last applied state of the stacks in the targets file. */
   readonly reached: Reached;
   readonly database: Database;
   readonly whose: WhoseRollouts;
 }
 
-/** Opens the journals that are there; none is made. They are to be closed. */
+/** Opens existing journals and creates none. The caller must close them. */
 export async function openJournals(
   places: readonly (string | undefined)[],
   { file, project, targets }: Pick<Targets, "file" | "project" | "targets">,
@@ -38,7 +38,7 @@ export async function openJournals(
   }
 }
 
-/** Reads what a journal says of the project's stacks. */
+/** Reads the journal entries for the project's stacks. */
 async function openJournal(
   place: string,
   whose: WhoseRollouts,
@@ -62,7 +62,7 @@ async function openJournal(
   }
 }
 
-/** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
+/** Returns the fingerprint of the state backend; undefined if unknown, which must not prevent reading tenants. */
 async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
   const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
   try {
@@ -74,9 +74,9 @@ async function backendOf(file: string, log: (line: string) => void): Promise<str
 }
 
 /**
- * What the rollouts of all these journals read of tenants, and what rollouts of other journals left in the states of stacks.
+ * Combines what rollouts in these journals read from tenants, and what rollouts in other journals left in stack states.
  *
- * @param targets all those of the targets file.
+ * @param targets all tenants of the targets file.
  */
 export function memoryOf(
   journals: readonly OpenJournal[],
@@ -95,7 +95,7 @@ export function memoryOf(
   return withMarkers(memory, targets, (target) => states?.of(target)?.marker);
 }
 
-/** Reads the states of stacks from their files, where the state backend has such. */
+/** Reads stack states from files, if the state backend has them. */
 export async function stackStates(file: string, project: string): Promise<StackStates | undefined> {
   const { projectFolder, stateBackend } = await import("../rollout/stack/state-backend.js");
   const { readStackState, stackNames } = await import("../rollout/stack/state-file.js");

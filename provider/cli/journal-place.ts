@@ -5,19 +5,19 @@ import { isPostgres } from "../settings/postgres-address";
 import { hasPassword } from "../settings/secrets";
 import { harmless, quote } from "../settings/text";
 
-/** Of the option `--database`, what its help ends with. */
+/** The end of the help text for `--database`. */
 export const DATABASE_DEFAULT =
   "default: EMAIL_SECURITY_DATABASE, which no list of processes shows; the password may be in PGPASSWORD or ~/.pgpass too";
 
-/** Where the journal is. */
+/** The location of the journal. */
 export interface JournalOptions {
   readonly database?: string;
 }
 
 /**
- * Adds the option by which the journal is found.
+ * Adds the option for the journal's location.
  *
- * @param what the journal is to the verb.
+ * @param what the purpose of the journal in the command.
  */
 export function withJournal(command: Command, what: string): Command {
   return command.option(
@@ -27,9 +27,9 @@ export function withJournal(command: Command, what: string): Command {
 }
 
 /**
- * Where the journal is: as `--database` names it, else as the environment does.
+ * Returns the journal's location: from `--database`, else from the environment.
  *
- * @returns undefined where nobody says so.
+ * @returns undefined if neither is set.
  */
 export function journalPlace(named: string | undefined): string | undefined {
   if (named !== undefined && named !== warnedOf && hasPassword(named)) {
@@ -41,14 +41,14 @@ export function journalPlace(named: string | undefined): string | undefined {
   return named ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
 }
 
-/** The place whose password was told of: once is enough. */
+/** The location whose password has already caused a warning. */
 let warnedOf: string | undefined;
 
 /**
- * The same for who only reads: to open a journal that is not there would make one, and an empty one tells that nothing ever was.
+ * Returns the location of a journal to read. Opening a missing journal would create an empty one, which suggests that no rollout ever ran.
  *
- * @returns undefined where nobody says where it is.
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the file that is named is not there.
+ * @returns undefined if no location is set.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
  */
 export async function journalToRead(named: string | undefined): Promise<string | undefined> {
   const place = journalPlace(named);
@@ -60,9 +60,9 @@ export async function journalToRead(named: string | undefined): Promise<string |
 }
 
 /**
- * Works with the journal, where there is one: to open one that isn't there would make it.
+ * Runs a task with the existing journal, if any; opening a missing one would create it.
  *
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the file that is named is not there.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the given file doesn't exist.
  */
 export async function withExistingJournal<T>(
   named: string | undefined,
@@ -81,11 +81,11 @@ export async function withExistingJournal<T>(
 }
 
 /**
- * @param otherwise what to do, beside to make one.
- * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where there is no such file.
+ * @param otherwise the advice in the message.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) if the file doesn't exist.
  */
 export async function refuseMissing(place: string, otherwise: string): Promise<void> {
-  // A link that leads nowhere is told as that by whoever opens it.
+  // Opening a broken link reports it more precisely.
   if (isPostgres(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined) return;
   const { JournalError } = await import("../rollout/database/journal-error.js");
   throw new JournalError(

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The package's version; its manifest is two folders above this file as built, and one above its source. */
+/** Returns the package version. The manifest is two directories above the built file, and one above its source. */
 export function packageVersion(): string {
   const above = join(__dirname, "..", "package.json");
   const manifest = existsSync(above) ? above : join(__dirname, "..", "..", "package.json");

@@ -10,7 +10,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
 import { standardInput } from "./standard-input";
 
-/** What `plan` and `apply` are told of what they make a plan of. */
+/** The options of `plan` and `apply` for the input of a plan. */
 export interface PlannedOptions {
   readonly stack?: string;
   readonly resource?: string;
@@ -19,16 +19,16 @@ export interface PlannedOptions {
   readonly days: number;
   readonly evidence: boolean;
   readonly maxPages?: number;
-  /** A file, `-`, or true: the preview is run. */
+  /** A file, `-` for standard input, or true to run the preview. */
   readonly fromPreview?: string | true;
   readonly provider?: string;
 }
 
 /**
- * The settings file where none is named: `settings.yaml`, or the only one of the folder `settings` that no other includes.
+ * Returns the default settings file: `settings.yaml`, or the only file in the directory `settings` that no other file includes.
  *
- * @throws {ConfigurationError} when there are several.
- * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is none.
+ * @throws {ConfigurationError} if there are several.
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
 export async function defaultFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
@@ -42,7 +42,7 @@ export async function defaultFile(): Promise<string> {
   );
 }
 
-/** Adds the options of what a plan is made of. */
+/** Adds the options for the input of a plan. */
 export function withPlanOptions(command: Command): Command {
   return command
     .option("--stack <name>", "Use this stack's last state, to tell removals from unmanaged entries")
@@ -59,10 +59,9 @@ export function withPlanOptions(command: Command): Command {
     .option("--provider <name>", "Select the Provider of the tenant, for --from-preview");
 }
 
-/** What `--fail-on` takes: the least alarm at which a plan is refused. */
+/** The lowest alarm at which `--fail-on` refuses a plan. */
 const FAIL_ON = ["risk", "warning"] as const;
 
-/** What `--fail-on` takes. */
 export type FailOn = (typeof FAIL_ON)[number];
 
 export function failOnOption(): Option {
@@ -72,7 +71,7 @@ export function failOnOption(): Option {
   ).choices(FAIL_ON);
 }
 
-/** The refusal of a plan by `--fail-on`; undefined when it refuses nothing. */
+/** Returns the `--fail-on` blocker of a plan; undefined if it doesn't apply. */
 export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guard | undefined {
   if (failOn === undefined) return undefined;
   const alarms = changes.filter(
@@ -87,13 +86,12 @@ export function failOnGuard({ changes }: Plan, failOn: FailOn | undefined): Guar
   };
 }
 
-/** The plan as a person sees it: with the refusal by `--fail-on`, which the plan's JSON does not hold. */
+/** Adds the `--fail-on` blocker for people; the plan's JSON doesn't contain it. */
 export function withRefusal(plan: Plan, failOn: FailOn | undefined): Plan {
   const guard = failOnGuard(plan, failOn);
   return guard === undefined ? plan : { ...plan, guards: [...plan.guards, guard] };
 }
 
-/** Makes the plan that the options ask for. */
 export async function planFor(file: string | undefined, given: PlannedOptions): Promise<Plan> {
   const { planFiles, planPreview } = await import("../gitops/plan-tenant.js");
   const { fromPreview } = given;
@@ -125,7 +123,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
   }
 }
 
-/** More than the preview of a program with the longest lists has. */
+/** Larger than the preview of any program. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
 async function previewText(from: string | true, stack: string | undefined): Promise<string> {
@@ -142,12 +140,12 @@ async function previewText(from: string | true, stack: string | undefined): Prom
     log: (line) => console.error(line),
     timeoutMs: 10 * 60_000,
   });
-  // What is wrong with the program stands in the JSON.
+  // The JSON contains the errors of the program.
   if (run.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(run)}`);
   return run.stdout;
 }
 
-/** Which ends ahead are told: a number of days. */
+/** The option for how many days ahead to show expiring entries. */
 export function withinOption(): Option {
   return new Option("--within <term>", "Show what expires within this time: 30d, 6w")
     .argParser((text) => {
@@ -158,21 +156,20 @@ export function withinOption(): Option {
     .default(30, "30d");
 }
 
-/** Reads a whole number, 1 or more. */
+/** Parses an integer, 1 or more. */
 export function wholeNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
   throw new InvalidArgumentError("Give a whole number, 1 or more.");
 }
 
-/** Reads a day, for an option. */
 export function date(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
-  // A day that its month lacks would be one of the next month.
+  // JavaScript converts an invalid day to one of the next month.
   if (!Number.isNaN(parsed.getTime()) && parsed.toISOString().slice(0, 10) === text) return text;
   throw new InvalidArgumentError("Give a date as 2026-11-21.");
 }
 
-/** The day by which a command judges what expires. */
+/** The option for the day to which `expires` is compared. */
 export function todayOption(): Option {
   return new Option("--today <date>", "Judge `expires` as of this day (default: today, UTC)").argParser(date);
 }

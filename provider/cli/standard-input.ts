@@ -1,15 +1,14 @@
 import { readSync } from "node:fs";
 import { ConfigurationError } from "../client";
 
-/** More than any report of indicators has. */
+/** More values than any report of indicators has. */
 export const MOST_VALUES = 50_000;
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /**
- * The values of a list on standard input, a line each; blank lines and what stands behind `#` are left out. No more is read than a list
- * can have.
+ * Reads a list of values from standard input, one per line; ignores blank lines and comments after `#`. Limits the input size.
  *
- * @throws {ConfigurationError} when it is longer.
+ * @throws {ConfigurationError} if the list is too long.
  */
 export function valuesOnStandardInput(): string[] {
   const values = standardInput(MOST_BYTES)
@@ -23,10 +22,10 @@ export function valuesOnStandardInput(): string[] {
 }
 
 /**
- * All that stands on standard input, however slowly it comes.
+ * Reads standard input to the end, even if it is slow.
  *
- * @param mostBytes more is not read.
- * @throws {ConfigurationError} when it is longer.
+ * @param mostBytes the maximum number of bytes.
+ * @throws {ConfigurationError} if the input is longer.
  */
 export function standardInput(mostBytes: number): Buffer {
   const chunks: Buffer[] = [];
@@ -47,9 +46,9 @@ function readSome(chunk: Buffer): number {
       return readSync(0, chunk);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // So Windows tells that a pipe has ended.
+      // Windows reports the end of a pipe this way.
       if (code === "EOF") return 0;
-      // A pipe that waits for nobody, whose other end has nothing yet: nothing else is to be done meanwhile.
+      // The pipe is non-blocking and has no data yet. Waiting synchronously is fine, because there is nothing else to do.
       if (code !== "EAGAIN") throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
     }

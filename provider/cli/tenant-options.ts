@@ -4,22 +4,22 @@ import type { Target, Targets } from "../rollout/model/target";
 import type { Selection } from "../rollout/targets/select-targets";
 import { withoutUndefined } from "../settings/without-undefined";
 
-/** The targets file where none is named. */
+/** The default targets file. */
 export const TARGETS_FILE = "tenants.yaml";
 
-/** The file that lists the tenants. */
+/** The option for the file that lists the tenants. */
 export function targetsOption(): Option {
   return new Option("--targets <file>", "Read the tenants from this file").default(TARGETS_FILE);
 }
 
-/** Which tenants of the targets file are meant. */
+/** The selection of tenants from the targets file. */
 export interface Selecting {
   readonly only?: readonly string[];
   readonly except?: readonly string[];
   readonly label?: readonly string[];
 }
 
-/** Adds the options that select tenants; each takes all words up to the next option. */
+/** Adds the options for selecting tenants; each takes all words up to the next option. */
 export function withSelection(command: Command): Command {
   return command
     .option("--only <name...>", `Select only these tenants; ${ANY}`)
@@ -27,7 +27,7 @@ export function withSelection(command: Command): Command {
     .option("--label <condition...>", `Select only tenants with ${CONDITIONS}`);
 }
 
-/** The same for a command whose values stand beside its options: each takes one word, and is given again for more. */
+/** Adds the selection options for a command with positional values: each takes one word and can be repeated. */
 export function withSelectionBesideValues(command: Command): Command {
   return command
     .option("--only <names>", `Select only these tenants, with commas; ${ANY}`, several)
@@ -38,22 +38,23 @@ export function withSelectionBesideValues(command: Command): Command {
 const ANY = "* stands for any characters";
 const CONDITIONS = "ring=canary, ring=canary,beta, or !ring=canary";
 
-/** Gathers what an option is given again and again. */
+/** Collects the values of a repeatable option. */
 export function several(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
 /**
- * Which tenants the options select.
+ * Parses the tenant selection.
  *
- * @throws {ConfigurationError} when `--only` or `--except` is given and names nobody, as by a variable that is not set: that would be all.
+ * @throws {ConfigurationError} if `--only` or `--except` is empty, for example because of an unset variable: it would otherwise select all
+ * tenants.
  */
 export function selectionOf({ only, except, label: labels }: Selecting): Selection {
   return withoutUndefined({ only: namesIn("--only", only), except: namesIn("--except", except), labels });
 }
 
 function namesIn(option: string, given: readonly string[] | undefined): readonly string[] | undefined {
-  // No name has a comma in it.
+  // Names contain no commas.
   const names = given?.flatMap((some) => some.split(",")).filter((name) => name !== "");
   if (names?.length === 0) {
     throw new ConfigurationError(`${option} names no tenant. Give a name, or leave it out to mean all.`);
@@ -61,18 +62,18 @@ function namesIn(option: string, given: readonly string[] | undefined): readonly
   return names;
 }
 
-/** A tenant, and what all tenants of the file share. */
+/** A tenant with the shared settings of the targets file. */
 export interface TenantNamed {
   readonly target: Target;
   readonly services: Targets["services"];
 }
 
 /**
- * The one tenant that `--tenant` names.
+ * Returns the tenant that `--tenant` names.
  *
  * @param file the targets file.
- * @throws {ConfigurationError} when the name, with `*` in it, means several.
- * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when there is none of it.
+ * @throws {ConfigurationError} if a name with `*` matches several tenants.
+ * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) if no tenant matches.
  */
 export async function tenantNamed(name: string, file: string): Promise<TenantNamed> {
   const { readTargets } = await import("../rollout/targets/read-targets.js");

@@ -1,34 +1,34 @@
 import type { Command } from "commander";
 import type { ExitCode } from "./command-line";
 
-/** A line that somebody may type, and what it does. */
+/** An example command line with its description. */
 export interface Example {
-  /** After `email-security`. */
+  /** The part after `email-security`. */
   readonly line: string;
   readonly does: string;
 }
 
-/** What the help of a verb tells beside its arguments and options. */
+/** The help of a command in addition to its arguments and options. */
 export interface VerbHelp {
   readonly examples: readonly Example[];
-  /** When the verb ends with which code. */
+  /** The meaning of each exit code. */
   readonly exits: Readonly<Partial<Record<ExitCode, string>>>;
 }
 
-/** Where a verb keeps it: it is also asked by what has loaded this file a second time, as tests do. */
+/** A global symbol, because tests load this file a second time. */
 const HELP = Symbol.for("email-security help");
 
 interface Helped {
   [HELP]?: VerbHelp;
 }
 
-/** Ends a verb's help with how it exits, and with examples; what makes pages and tests of them asks {@link helpOf}. */
+/** Appends exit codes and examples to a command's help. Generated pages and tests read them with {@link helpOf}. */
 export function withHelp<Verb extends Command>(verb: Verb, help: VerbHelp): Verb {
   (verb as Helped)[HELP] = help;
   return verb.addHelpText("after", () => `\n${helpText(help)}`);
 }
 
-/** What {@link withHelp} was given. */
+/** Returns the help that {@link withHelp} added. */
 export function helpOf(verb: Command): VerbHelp | undefined {
   return (verb as Helped)[HELP];
 }
@@ -42,7 +42,7 @@ function helpText({ examples, exits }: VerbHelp): string {
   ].join("\n");
 }
 
-/** Each example below what it does. */
+/** Formats each example below its description. */
 export function exampleLines(examples: readonly Example[]): string[] {
   return examples.flatMap(({ line, does }) => [`  # ${does}`, `  email-security ${line}`]);
 }

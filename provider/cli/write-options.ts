@@ -5,14 +5,14 @@ import type { ChangeMessage } from "../gitops/commit-change";
 import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode } from "./command-line";
 
-/** How far a verb takes its change of settings files. */
+/** The options of a command that changes settings files. */
 export interface WriteOptions {
   readonly dryRun?: true;
   readonly commit?: true;
   readonly pr?: true;
 }
 
-/** Adds the options of a verb that changes settings files. */
+/** Adds the options of a command that changes settings files. */
 export function withWriteOptions(command: Command): Command {
   return command
     .option("--dry-run", "Show the change, and write nothing")
@@ -23,43 +23,43 @@ export function withWriteOptions(command: Command): Command {
     );
 }
 
-/** How such verbs end. */
+/** The exit codes of these commands. */
 export const WRITE_EXITS = {
   0: "the change is in the files, committed and opened for review as far as that was asked for; or there was nothing to change",
   1: "an error, or something that is refused; no file is changed, and what was committed before is told",
   2: "with --pr: all is pushed, and a person is to open it for review",
 } as const;
 
-/** How a change is shown and confirmed. */
+/** Options for showing and confirming a change. */
 export interface ShowOptions {
   /**
-   * Asked once it is shown, where a person is to say yes first. Meanwhile no lock is held, and a file that changes meanwhile is left alone.
+   * Asks for confirmation after the change was shown. Locks are released meanwhile, and a file that changes in the meantime isn't written.
    */
   readonly confirm?: (() => Promise<boolean>) | undefined;
-  /** Takes what is shown. Default: standard output. */
+  /** Prints the change. Default: to standard output. */
   readonly show?: (text: string) => void;
-  /** The files of which the change is shown. Default: all. */
+  /** The files to show. Default: all. */
   readonly shown?: readonly ChangedFile[];
-  /** Those that have been held since the files were read. */
+  /** The locks held since the files were read. */
   readonly locks?: FileLocks | undefined;
 }
 
-/** Takes the locks of files that are about to be changed, and says whom it waits for. */
+/** Acquires the locks of files before changing them, and reports what it waits for. */
 export async function lockFiles(files: readonly string[]): Promise<FileLocks> {
   const { FileLocks } = await import("../files/file-locks.js");
   return await FileLocks.acquire(files, waiting);
 }
 
-/** Says whom a command waits for. */
+/** Reports which process a command waits for. */
 export const waiting: LockWait = {
   onWait: (holder) =>
     console.error(`Waiting for ${printable(holder)}, which is changing the same files or repository.`),
 };
 
 /**
- * Shows a change, and takes it as far as the options ask for.
+ * Shows a change, and writes it according to the options.
  *
- * @throws as {@link writeChange} does.
+ * @throws the errors of {@link writeChange}.
  */
 export async function showAndWrite(
   files: readonly ChangedFile[],
@@ -68,7 +68,7 @@ export async function showAndWrite(
   { confirm, show = console.log, shown = files, locks }: ShowOptions = {},
 ): Promise<ExitCode> {
   const { diffOf, isAllDone, writeChange, writtenLines } = await import("../gitops/write-change.js");
-  // What the files hold goes to a terminal here.
+  // File contents are escaped for the terminal.
   if (shown.length > 0) show(harmless(diffOf(shown)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;
   if (confirm !== undefined) {

@@ -2,7 +2,7 @@ import { quote } from "../settings/text";
 import type { Finding } from "./finding";
 import type { LintedTenant } from "./lint-files";
 
-/** An error, told once, where a policy demands that approvals are proven (`requireApproval`) and nobody has told who approved. */
+/** Returns a single error if a policy requires proof of approval (`requireApproval`) and the approvals are unknown. */
 export function uncheckedApprovals(tenants: readonly LintedTenant[]): readonly Finding[] {
   const demanding = tenants.filter(({ policy }) => (policy.requireApproval ?? []).length > 0);
   const file = demanding[0]?.files[0];

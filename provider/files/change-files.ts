@@ -5,31 +5,30 @@ import { readSettings } from "./read-settings";
 import type { Settings } from "./settings";
 import { type ReadYaml, readingOnce } from "./yaml-source";
 
-/** An edit of one settings file. */
 export interface FileEdit {
-  /** As in {@link Place.file}. */
+  /** See {@link Place.file}. */
   readonly file: string;
   readonly edit: Edit;
 }
 
-/** A file as it is and as it would be. */
+/** A file before and after a change. */
 export interface ChangedFile {
   readonly file: string;
-  /** Empty where there is none yet. */
+  /** Empty for a new file. */
   readonly before: string;
-  /** Empty where there is none any more. */
+  /** Empty for a removed file. */
   readonly after: string;
-  /** Whether it is made, or taken away. Default: neither, it is there before and after. */
+  /** Whether the file is created or removed. Default: it exists before and after. */
   readonly does?: "make" | "remove";
 }
 
 /**
- * The files with the edits done, without those that stay as they are; nothing is written. All files together are read
- * again as they would be, so that no edit leaves files that can't be used.
+ * Applies the edits and returns the changed files; writes nothing. Reads all resulting files together, so that no edit makes the settings
+ * invalid.
  *
  * @param readFile reads a file as text, with its byte order mark.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
- * @throws {SettingsFileError} when the files could not be used any more.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents editing.
+ * @throws {SettingsFileError} if the resulting files would be invalid.
  */
 export function changeFiles(
   { file: top, today }: Settings,
@@ -43,12 +42,11 @@ export function changeFiles(
 }
 
 /**
- * The files with the edits done, without those that stay as they are, each by itself: whether they can be used together is not
- * looked at. Nothing is written.
+ * Applies the edits file by file and returns the changed files; writes nothing. Doesn't check whether the files are valid together.
  *
- * @param readFile as for {@link changeFiles}.
- * @param read reads their texts.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ * @param readFile see {@link changeFiles}.
+ * @param read parses the texts.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the format of a file prevents editing.
  */
 export function editFiles(
   edits: readonly FileEdit[],
@@ -68,7 +66,7 @@ export function editFiles(
     .filter(({ before, after }) => before !== after);
 }
 
-/** Reads files as they would be. */
+/** Returns a file reader that sees the changed files. */
 export function readingAfter(
   changed: readonly ChangedFile[],
   readFile: (path: string) => string,
@@ -77,15 +75,15 @@ export function readingAfter(
   return (path) => texts.get(path) ?? readFile(path);
 }
 
-/** What is in each file when all is done; undefined: it is gone. */
+/** Returns the resulting content of each file; undefined if it is removed. */
 export function afterwards(files: readonly ChangedFile[]): Map<string, string | undefined> {
   return new Map(files.map(({ file, after, does }) => [file, does === "remove" ? undefined : after]));
 }
 
 /**
- * The changes as a unified diff that `git apply` takes.
+ * Formats the changes as a unified diff for `git apply`.
  *
- * @param root the folder that names in it are relative to: the one of the git repository.
+ * @param root the directory that file names are relative to: the root of the git repository.
  */
 export function patchOf(files: readonly ChangedFile[], root: string): string {
   return files

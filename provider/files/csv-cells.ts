@@ -1,8 +1,8 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 
-/* How cells of a table are read, by the forms in which people and spreadsheets write them. */
+/* Parses table cells in the formats that people and spreadsheets write. */
 
-/** A day as spreadsheets write it, where it can be read in one way only; anything else as it is, to be refused. */
+/** Parses a day in an unambiguous spreadsheet format; returns other text unchanged, for the schema to reject. */
 export function dayInCell(text: string): string {
   if (/^never$/i.test(text)) return "never";
   const [, year, month, day] =
@@ -12,7 +12,7 @@ export function dayInCell(text: string): string {
   return last === undefined ? text : [last, second?.padStart(2, "0"), dayFirst?.padStart(2, "0")].join("-");
 }
 
-/** What a value is, by the names that people give it. */
+/** Parses common names of entry types. */
 export function typeInCell(text: string): string {
   const word = text.toLowerCase().replace(/[^a-z0-9]/g, "");
   if (/^ip(?:v[46])?(?:address)?$/.test(word)) return "ip";
@@ -20,7 +20,7 @@ export function typeInCell(text: string): string {
   return /^domain(?:name)?$/.test(word) ? "domain" : text;
 }
 
-/** A verdict scope; undefined for the one that is meant when none is written. */
+/** Parses a verdict scope; undefined for the default scope. */
 export function scopeInCell(text: string): string | undefined {
   const scope = text.toLowerCase();
   return scope === DEFAULT_VERDICT_SCOPE ? undefined : scope;

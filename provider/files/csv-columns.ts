@@ -5,10 +5,10 @@ import { CsvError, type CsvMistake } from "./csv-error";
 import { ELEMENT_FIELD_NAMES, ELEMENT_FIELDS } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
-/** The columns of a decision, by its keys in a settings file; a table has them where there is one. */
+/** The columns of a review, by its keys in a settings file. A table has them only if it contains reviews. */
 export const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
 
-/** What the cells of a decision hold. */
+/** Returns the cells of a review. */
 export function reviewCells({
   reviewed,
 }: {
@@ -19,7 +19,7 @@ export function reviewCells({
 
 const DELIMITERS = [",", ";", "\t", "|"];
 
-/** What stands between the cells of the header: that which leaves the most names that mean something. */
+/** Detects the delimiter: the one that yields the most known column names. */
 export function delimiterOf(text: string): string {
   const beginning = text.trimStart().slice(0, 10_000);
   const names = DELIMITERS.map((delimiter) => {
@@ -29,7 +29,7 @@ export function delimiterOf(text: string): string {
   return DELIMITERS[names.indexOf(Math.max(...names))] ?? ",";
 }
 
-/** What a column holds, by the names that people give it, without case, spaces and signs. */
+/** Known column titles by field, without case, spaces and punctuation. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   value: [
     "value",
@@ -82,7 +82,7 @@ export function columnsOf(
   const ignored = titled.flatMap(({ title, field }) => (field === undefined && title !== "" ? [title] : []));
   const [only, ...others] = header.filter((cell) => cell.trim() !== "");
   if (columns.length === 0 && others.length === 0 && parseEntryValue((only ?? "").trim()).ok) {
-    // A bare list of values, without a header.
+    // A bare list of values without a header.
     const index = header.findIndex((cell) => cell.trim() !== "");
     return { columns: [{ field: "value", title: "", index }], ignored: [], isHeader: false };
   }
@@ -97,7 +97,7 @@ export function columnsOf(
   }
   const byField = Map.groupBy(columns, ({ field }) => field);
   for (const [field, same] of byField) {
-    // A table may have a column for domains and one for mailboxes.
+    // A table may have one column for domains and one for mailboxes.
     if (same.length < 2 || field === "value") continue;
     const both = same.map(({ title }) => quote(title)).join(" and ");
     mistakes.push({ row, message: `has ${same.length} columns for ${field}: ${both}; keep one` });

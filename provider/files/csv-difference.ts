@@ -7,26 +7,23 @@ import { isOfEntries, TEXT_FIELD_NAMES, textsOf } from "./element-fields";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
-/** A cell of a table that says something else than the settings file, which stays as it is. */
+/** A cell that differs from the settings file, which stays unchanged. */
 export interface CsvDifference {
-  /** As a spreadsheet counts them. */
+  /** The row number as in a spreadsheet. */
   readonly row: number;
-  /** The column's name, as it is written in the header. */
+  /** The column title in the header. */
   readonly column: string;
-  /** What the row is about, as it is declared. */
+  /** The value or mailbox, as declared. */
   readonly written: string;
-  /** Where it is declared. */
+  /** The location of the declaration. */
   readonly place: Place;
-  /** What the file says; empty when nothing. */
+  /** The value in the file; empty if none. */
   readonly declared: string;
-  /** What the cell says; empty when nothing. */
+  /** The value in the cell; empty if none. */
   readonly given: string;
 }
 
-/**
- * Where a row says something else of what is declared than the file. What the table has no column for, it says nothing
- * of; an empty cell says that there is nothing.
- */
+/** Compares a row with the declaration in the file. A missing column means no difference; an empty cell means an empty value. */
 export function differencesOf(
   { row, element, ...said }: CsvRow,
   declared: DeclaredEntry | DeclaredVip,
@@ -47,14 +44,14 @@ export function differencesOf(
   });
 }
 
-/** All texts that it may have, also those that it hasn't. */
+/** Returns the cells of all text fields, including missing ones. */
 function textCells(declared: DeclaredEntry | DeclaredVip): Readonly<Record<string, unknown>> {
   const texts = textsOf(declared);
   const names = TEXT_FIELD_NAMES.filter((name) => declared.kind === "entry" || !isOfEntries(name));
   return Object.fromEntries(names.map((name) => [name, texts[name]]));
 }
 
-/** Empty for the scope that is meant when none is written, as in a row. */
+/** Empty for the default scope, like the cell of a row. */
 function scopeText({ verdictScope }: DeclaredEntry): string {
   return verdictScope === DEFAULT_VERDICT_SCOPE ? "" : verdictScope;
 }

@@ -1,7 +1,7 @@
 import { EmailSecurityError } from "../settings/email-security-error";
 import { excerpt, printable, quote } from "../settings/text";
 
-/** The table can't be used: every mistake in it, each with its row and column. Nothing was written. */
+/** An invalid table: all mistakes with row and column. Nothing was written. */
 export class CsvError extends EmailSecurityError {
   readonly mistakes: readonly CsvMistake[];
 
@@ -18,11 +18,10 @@ export class CsvError extends EmailSecurityError {
   }
 }
 
-/** What is wrong with a table, and where. */
 export interface CsvMistake {
-  /** As a spreadsheet counts them; undefined when it is about the whole. */
+  /** The row number as in a spreadsheet; undefined for the whole table. */
   readonly row?: number;
-  /** The column's name, as it is written in the header. */
+  /** The column title in the header. */
   readonly column?: string;
   readonly message: string;
 }

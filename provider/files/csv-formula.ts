@@ -1,12 +1,12 @@
-/** What begins a formula; in some places of the world also in full width. */
+/** The start of a formula, including full-width characters. */
 const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
-/** A cell that no spreadsheet takes for a formula. */
+/** Escapes a cell that a spreadsheet would read as a formula. */
 export function defused(cell: string): string {
   return FORMULA.test(cell) ? `'${cell}` : cell;
 }
 
-/** The cell that {@link defused} made this one of. */
+/** Reverts {@link defused}. */
 export function asWritten(cell: string): string {
   return cell.startsWith("'") && FORMULA.test(cell) ? cell.slice(1) : cell;
 }

@@ -9,17 +9,16 @@ import type { Element, Section } from "./edit";
 import { ELEMENT_FIELD_NAMES, type ElementValue, isOfEntries, valueInCell } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
-/** One row of a table. */
 export interface CsvRow {
-  /** As a spreadsheet counts them: from 1, with the header. */
+  /** The row number as in a spreadsheet: from 1, including the header. */
   readonly row: number;
   readonly section: Section;
   readonly element: Element;
-  /** The decision that it stays. */
+  /** The decision to keep it. */
   readonly reviewed?: Reviewed;
 }
 
-/** One row, or what is wrong with it. */
+/** Parses one row; returns its mistakes if it is invalid. */
 export function rowOf(
   row: number,
   cells: readonly string[],
@@ -61,11 +60,11 @@ export function rowOf(
     return text === undefined ? [] : [[key, key === "on" ? dayInCell(text) : text] as const];
   });
   if (reviewed.length === 0) return { row, section, element };
-  // What is missing of it is told with what else the settings files' own schema refuses.
+  // The settings schema reports missing keys of the review.
   return { row, section, element, reviewed: Object.fromEntries(reviewed) as unknown as Reviewed };
 }
 
-/** What a row is for: its own word for it, in whichever column, or the option's. */
+/** Determines the section of a row: from any column that names it, otherwise from the option. */
 function sectionOf(
   row: number,
   given: Map<string, { text: string; title: string }>,
@@ -82,7 +81,7 @@ function sectionOf(
     }
     said.add(section);
   }
-  // In some tables the type says what others have a list for.
+  // Some tables name the list in the type column.
   const type = given.get("type");
   const byType = type === undefined ? undefined : sectionNamed(type.text);
   if (byType !== undefined) {
@@ -121,13 +120,13 @@ function sectionNamed(text: string): Section | undefined {
   return /^vips?$/.test(word) ? "vips" : undefined;
 }
 
-/** What two rows about the same thing share. */
+/** Returns the key by which duplicate rows are found. */
 export function subjectOfRow({ section, element }: Pick<CsvRow, "section" | "element">): string {
   if (section === "vips") return `vip ${canonicalMailbox(element["email"] ?? "")}`;
   return `entry ${canonicalValue(element["value"] ?? "")} ${element["scope"] ?? DEFAULT_VERDICT_SCOPE}`;
 }
 
-/** The value or mailbox of a row, as it is written. */
+/** Returns the value or mailbox of a row, as written. */
 export function valueOfRow({ element }: Pick<CsvRow, "element">): string {
   return element["value"] ?? element["email"] ?? "";
 }

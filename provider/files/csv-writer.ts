@@ -6,8 +6,8 @@ import { TEXT_FIELD_NAMES } from "./element-fields";
 import type { Settings } from "./settings";
 
 /**
- * Writes settings as a table that spreadsheets open: UTF-8 with a byte order mark, every cell in quotes. What a
- * spreadsheet would take for a formula has an apostrophe before it, which `readCsv` takes away again.
+ * Writes settings as CSV for spreadsheets: UTF-8 with a byte order mark, all cells quoted. An apostrophe escapes formulas, which `readCsv`
+ * removes.
  */
 export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, delimiter = ","): string {
   const rows = [
@@ -24,15 +24,15 @@ export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, 
   return csvText([columns.map(titleOf), ...cells], delimiter);
 }
 
-/** What the type of an entry is, its value tells. */
+/** Without the entry type, which follows from the value. */
 const WRITTEN = [...(["list", "value", "scope"] as const), ...TEXT_FIELD_NAMES];
 
-/** The title of a field's column: `approved by`. */
+/** Formats the title of a field's column: `approved by`. */
 export function titleOf(field: string): string {
   return field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Rows, the titles first, as a table that spreadsheets open: of the form that {@link writeCsv} writes. */
+/** Formats rows, titles first, as CSV in the format of {@link writeCsv}. */
 export function csvText(rows: readonly (readonly string[])[], delimiter = ","): string {
   const data = rows.map((row) => row.map(defused));
   return `\uFEFF${Papa.unparse(data, { delimiter, quotes: true, newline: "\r\n" })}\r\n`;

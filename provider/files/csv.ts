@@ -9,28 +9,26 @@ import { type CsvRow, rowOf, subjectOfRow, valueOfRow } from "./csv-row";
 import type { Section } from "./edit";
 import { type Reviewed, settingsFile } from "./settings-schema";
 
-/** How a table is read. */
 export interface CsvOptions {
-  /** What rows are for that do not say it themselves. */
+  /** The section of rows that don't name one. */
   readonly list?: Section;
-  /** What stands between cells, one character. Found out when left out. */
+  /** The delimiter, one character. Default: detected. */
   readonly delimiter?: string;
 }
 
-/** A table that was read. */
 export interface CsvTable {
   readonly rows: readonly CsvRow[];
-  /** What the columns hold, each with its name in the header: `comment`, "Reason". */
+  /** The fields of the columns with their titles: `comment`, "Reason". */
   readonly columns: ReadonlyMap<string, string>;
-  /** The columns whose names mean nothing here; what they hold is left out. */
+  /** The titles of ignored, unknown columns. */
   readonly ignored: readonly string[];
 }
 
 /**
- * Reads a table of entries and VIPs as spreadsheets write one: a header in any order and case, any usual delimiter,
- * quotes, line ends and byte order mark. Each row is checked as an element of a settings file is.
+ * Parses a table of entries and VIPs from a spreadsheet. Columns may be in any order and case; any common delimiter, quoting, newline and
+ * byte order mark is accepted. Validates each row like an element of a settings file.
  *
- * @throws {CsvError} (`ERR_CSV`) with every mistake at its row and column.
+ * @throws {CsvError} (`ERR_CSV`) with all mistakes by row and column.
  */
 export function readCsv(bytes: Uint8Array, { list, delimiter }: CsvOptions = {}): CsvTable {
   const text = decoded(bytes);
@@ -53,7 +51,7 @@ export function readCsv(bytes: Uint8Array, { list, delimiter }: CsvOptions = {})
 
 function decoded(bytes: Uint8Array): string {
   const [first, second] = bytes;
-  // Excel's "Unicode Text".
+  // The "Unicode Text" format of Excel.
   if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
   if (isUtf8(bytes)) return new TextDecoder().decode(bytes);
   const line = Buffer.from(bytes).toString("utf8").split("\uFFFD", 1)[0]?.split("\n").length ?? 1;
@@ -88,7 +86,7 @@ function tableOf(data: readonly (readonly string[])[], list: Section | undefined
   return { rows, columns: titles, ignored };
 }
 
-/** What the settings files' own schema says, row by row. */
+/** Validates the rows with the settings schema. */
 function refusedBySchema(rows: readonly CsvRow[], titles: ReadonlyMap<string, string>): CsvMistake[] {
   const bySection = Map.groupBy(rows, ({ section }) => section);
   const file = Object.fromEntries(

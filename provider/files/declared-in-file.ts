@@ -8,23 +8,23 @@ import type { DeclaredEntry, DeclaredVip } from "./settings";
 import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
-/** What a file declares itself. */
+/** The declarations of one file. */
 export interface DeclaredInFile {
   readonly own: readonly (DeclaredEntry | DeclaredVip)[];
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
 }
 
-/** What a file takes out of those that it includes, by {@link removalKey}. */
+/** The removals of a file from included files, by {@link removalKey}. */
 interface Removals {
   readonly removals: ReadonlyMap<string, Removal>;
   readonly findings: readonly Finding[];
 }
 
 /**
- * What a file declares itself; what is declared twice in it is a mistake. A file that is kept for many tenants is read once a day.
+ * Returns the declarations of a file. Duplicates are errors. Caches the result for files that many tenants include, per day.
  *
- * @param today the day (UTC) by which `expires` is judged.
+ * @param today the day (UTC) to which `expires` is compared.
  */
 export function declaredIn(file: ParsedFile, content: SettingsFile, today: string): DeclaredInFile {
   const before = KNOWN.get(file);
@@ -55,7 +55,7 @@ function readDeclared(
     vip: new Map<string, DeclaredEntry | DeclaredVip>(),
   };
   const take = (one: DeclaredEntry | DeclaredVip): void => {
-    // A value that is on both lists, be it in different scopes, is told with all files together.
+    // A value on both lists in different scopes is reported for all files together.
     const other = byKey[one.kind].get(one.key);
     byKey[one.kind].set(one.key, one);
     if (other !== undefined) {
@@ -77,7 +77,7 @@ function readDeclared(
     for (const [at, raw] of (content[list] ?? []).entries()) {
       const index = kept[list]?.[at] ?? at;
       const place = source.placeOf([list, index, "value"]);
-      // The schema has judged the value by itself, and not whether it is what it is said to be.
+      // The schema validates the value, but not whether it has the declared type.
       const { failures } =
         raw.type === undefined
           ? NO_FAILURES
@@ -95,7 +95,7 @@ function readDeclared(
   return { own, expired, findings };
 }
 
-/** Reads by section and value what each line takes out. */
+/** Returns the removals of a file by section and value. */
 export function removalsIn(source: YamlSource, { remove = {} }: SettingsFile): Removals {
   const findings: Finding[] = [];
   const removals = new Map<string, Removal>();
@@ -114,7 +114,7 @@ export function removalsIn(source: YamlSource, { remove = {} }: SettingsFile): R
   return { removals, findings };
 }
 
-/** A line under `remove`, and how much it took out. */
+/** A line under `remove` and the number of removed declarations. */
 export interface Removal {
   readonly section: "allow" | "deny" | "vips";
   readonly written: string;
@@ -122,22 +122,22 @@ export interface Removal {
   count: number;
 }
 
-/** By what removals are looked up. */
+/** Returns the lookup key of a removal. */
 export function removalKey(section: Removal["section"], value: string): string {
   return `${section} ${value}`;
 }
 
-/** What a list holds of it. */
+/** Returns the mailbox of a VIP, or the value of an entry. */
 export function nameIn(one: DeclaredEntry | DeclaredVip): string {
   return one.kind === "vip" ? one.email : one.value;
 }
 
-/** What can be declared once in a file. */
+/** Returns the key that must be unique in a file. */
 export function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
   return `${kind} ${key}`;
 }
 
-/** A declared thing as it is told. */
+/** Formats a declaration for messages. */
 export function nameOf(one: DeclaredEntry | DeclaredVip): string {
   return one.kind === "vip" ? one.email : nameOfKey(one.key);
 }

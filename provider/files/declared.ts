@@ -11,7 +11,7 @@ import type { SettingsFile } from "./settings-schema";
 type RawEntry = NonNullable<SettingsFile["allow"]>[number];
 type RawVip = NonNullable<SettingsFile["vips"]>[number];
 
-/** An entry as a file declares it, checked already. */
+/** Builds an entry from a validated element. */
 export function declaredEntry(
   list: List,
   raw: RawEntry,
@@ -19,14 +19,14 @@ export function declaredEntry(
   isShort: true | undefined,
 ): DeclaredEntry {
   const parsed = parseEntryValue(raw.value);
-  // It was checked just now.
+  // The schema has validated the value.
   if (!parsed.ok) throw new TypeError(parsed.reason);
   const { canonical: value, entryType } = parsed.value;
   const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
   const key = keyOfEntry({ value, entryType, verdictScope });
   const written = raw.value;
   const overrides = NO_PLACES;
-  // As most of a list of thousands are: nothing else is said of them, and they are held as small as can be.
+  // Most elements of long lists are short, so omitting fields saves memory.
   if (isShort === true) {
     const text = textOfEntry({ list });
     return {
@@ -61,7 +61,7 @@ export function declaredEntry(
 
 const NO_PLACES: readonly Place[] = Object.freeze([]);
 
-/** A VIP, the same. */
+/** Builds a VIP from a validated element. */
 export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
   const email = mailbox(raw.email);
   const about = standingOf(raw);
@@ -83,25 +83,25 @@ function saidBeside({ reviewed, ...raw }: Omit<RawVip, "email">) {
   return { ...saidOf(withoutUndefined(raw)), ...withoutUndefined({ reviewed }) };
 }
 
-/** An entry as an element of `AllowDenyList`. */
+/** Converts an entry to an element of `AllowDenyList`. */
 export function entryArguments(one: DeclaredEntry) {
   const { list, value, verdictScope } = one;
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope };
   return { value, ...scope, ...standingOf(one), list };
 }
 
-/** A VIP as an element of `VipList`. */
+/** Converts a VIP to an element of `VipList`. */
 export function memberArguments(one: DeclaredVip) {
   return { email: one.email, ...standingOf(one) };
 }
 
-/** The canonical form of what is a value; what is none stays as it is. */
+/** Returns the canonical form of a valid value; other text stays unchanged. */
 export function canonical(value: string): string {
   const parsed = parseEntryValue(value);
   return parsed.ok ? parsed.value.canonical : value;
 }
 
-/** The same of a mailbox. */
+/** Returns the canonical form of a valid mailbox; other text stays unchanged. */
 export function mailbox(email: string): string {
   const parsed = parseMailbox(email);
   return parsed.ok ? parsed.value : email;

@@ -17,16 +17,16 @@ import { ElementList, type ListElement, type SortKey } from "./element-list";
 import type { LaidOut } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 
-/** One element of a block, with its lines. */
+/** An element of a block sequence, with its lines. */
 interface BlockElement extends ListElement {
   scope: string;
-  /** What stands before it and is not its own: blank lines, and comments apart from it. */
+  /** The text before it that isn't its own: blank lines and separate comments. */
   gap: string;
-  /** Its lines, with the comments above and in it. */
+  /** Its lines, with the comments above and inside. */
   text: string;
 }
 
-/** One that stands already. How it is written is looked at when another is to be written like it. */
+/** An existing element. Its style is parsed lazily, when a new element copies it. */
 class StandingElement implements BlockElement {
   readonly subject: string;
   scope: string;
@@ -52,7 +52,7 @@ class StandingElement implements BlockElement {
   }
 }
 
-/** The element of a text that holds one. */
+/** Parses the only element of a text. */
 function elementIn(text: string): Node {
   const sequence: unknown = readForEdit(text).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
@@ -61,7 +61,7 @@ function elementIn(text: string): Node {
   throw new EditError(`${quote(line)} is written in a way that can't be changed`);
 }
 
-/** A section whose elements stand below one another, read from the text that it is in. */
+/** Parses a section in block style. */
 export function blockSection(
   name: Section,
   { text, value }: YamlSource,
@@ -97,15 +97,13 @@ export function blockSection(
   return new BlockSection(place, elements, style);
 }
 
-/** Where a section stands in the file. */
 interface SectionPlace extends Pick<SectionText, "name" | "start" | "end"> {
-  /** The line of its key, and where the colon of that ends. */
+  /** The line with the section key, and the offset after the colon. */
   readonly head: string;
   readonly colon: number;
   readonly original: string;
 }
 
-/** A section whose elements stand below one another. */
 export class BlockSection implements SectionText {
   readonly name: Section;
   readonly start: number;
@@ -113,7 +111,7 @@ export class BlockSection implements SectionText {
   readonly #place: SectionPlace;
   readonly #elements: ElementList<BlockElement>;
   readonly #style: ElementStyle;
-  /** What stands behind the last element and is not its own. */
+  /** The text after the last element that isn't its own. */
   #rest = "";
   #isTouched = false;
   #order: SortKey | undefined | "unknown" = "unknown";

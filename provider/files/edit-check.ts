@@ -9,9 +9,9 @@ import { POLICY_SUBJECTS } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
 /**
- * Reads the result, and compares it with what the edits ask for.
+ * Parses the result and compares it with the expected outcome of the edits.
  *
- * @throws {EditError} when it says anything else.
+ * @throws {EditError} if they differ.
  */
 export function checkEdited(
   before: YamlSource,
@@ -32,7 +32,7 @@ export function checkEdited(
     const some = edits.filter((edit) => edit.section === section);
     if (some.length === 0 && !(Array.isArray(wanted[section]) && Array.isArray(got[section]))) continue;
     const [old, now] = [listOf(wanted[section]), listOf(got[section])];
-    // What is the same before and behind all changes of a long list needs no closer look, if the rest comes out.
+    // Comparing only the changed range is faster. If it fails, compare the whole list.
     if (!isEdited(...different(old, now), section, some) && !isEdited(old, now, section, some)) refuse();
     delete wanted[section];
     delete got[section];
@@ -44,7 +44,7 @@ function refuse(): never {
   throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
 }
 
-/** Whether a list says what another one does after the edits, in whatever order. */
+/** Returns whether applying the edits to the old list yields the new one, in any order. */
 function isEdited(
   old: readonly unknown[],
   now: readonly unknown[],
@@ -59,7 +59,7 @@ function isEdited(
   return isDeepStrictEqual(inAnyOrder(got.map(dataOf)), inAnyOrder(wanted.map(dataOf)));
 }
 
-/** Two lists without what they begin and end with alike. */
+/** Returns both lists without their common start and end. */
 function different(
   old: readonly unknown[],
   now: readonly unknown[],
@@ -106,7 +106,7 @@ function plainElement(data: Record<string, unknown>, style: ElementStyle): Plain
   };
 }
 
-/** Does an edit, where what it names is among the elements, which are grouped by what they declare. */
+/** Applies an edit to elements grouped by subject. Returns false if the element is missing. */
 function applyTo(elements: Map<string, PlainElement[]>, edit: Edit, style: ElementStyle): boolean {
   if (edit.do === "add") {
     const added = plainElement(elementOf(edit), style);

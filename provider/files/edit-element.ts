@@ -3,34 +3,34 @@ import { ELEMENT_FIELD_NAMES, type ElementValue } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
 
-/** How an element of a section is written. */
+/** The formatting of an element. */
 export interface ElementStyle {
-  /** The key of what is declared: `value`, or `email` of a VIP. */
+  /** The key of the declared value: `value`, or `email` for a VIP. */
   readonly subjectKey: "value" | "email";
   /** The column of the dash, from 0. */
   readonly column: number;
-  /** From the dash to what follows it, as `2` in `- evil.example`. */
+  /** The width from the dash to the content: `2` in `- evil.example`. */
   readonly dashWidth: number;
-  /** Whether one that has a value only is written as that: `- evil.example`. */
+  /** Whether an element with only a value is written in short form: `- evil.example`. */
   readonly isShort: boolean;
-  /** Whether one that has more is written between braces. */
+  /** Whether an element with more keys is written in braces. */
   readonly isFlow: boolean;
-  /** How texts are quoted, by key. */
+  /** The quoting of texts, by key. */
   readonly quotes: Readonly<Record<string, Quotes>>;
-  /** Whether keys are in quotes, as in JSON. */
+  /** Whether keys are quoted, as in JSON. */
   readonly isJson: boolean;
   readonly lineEnd: string;
 }
 
 type Quotes = NonNullable<TextStyle["quotes"]>;
 
-/** What stands under a key of an element: a text, or the decision that it stays. */
+/** The value of an element's key: a text or a review. */
 export type Said = ElementValue | Reviewed;
 
 /** The order of keys in an element. */
 const KEYS: readonly string[] = ["value", "email", ...ELEMENT_FIELD_NAMES, "reviewed"];
 
-/** The style of an element that is there. */
+/** Returns the style of an existing element. */
 export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {
   const text = isMap(node) ? node.get(base.subjectKey, true) : node;
   const quotes = Object.fromEntries(
@@ -49,13 +49,13 @@ export function styleOf(node: unknown, source: string, base: ElementStyle): Elem
     ...(dash === null ? {} : { column: dash[1]?.length ?? 0, dashWidth: dash[2]?.length ?? 2 }),
     isShort: !isMap(node),
     isFlow: isMap(node) ? node.flow === true : base.isFlow,
-    // A text beside is quoted as its namesake is; without one, only where all is in quotes.
+    // Other texts keep the quoting of the same key. Without one, only JSON is quoted.
     quotes: { ...(isJson ? jsonQuotes() : {}), ...quotes, [base.subjectKey]: subjectQuotes },
     isJson,
   };
 }
 
-/** An element as lines of a block, its note above. */
+/** Formats an element in block style, with its note above. */
 export function blockElement(
   element: Readonly<Record<string, Said>>,
   note: string | undefined,
@@ -79,7 +79,7 @@ export function blockElement(
   return above + lines.map((line) => line + lineEnd).join("");
 }
 
-/** An element as it stands between brackets. */
+/** Formats an element in flow style. */
 export function flowElement(element: Readonly<Record<string, Said>>, style: ElementStyle): string {
   const { subjectKey, quotes, isShort, isJson } = style;
   const entries = inKeyOrder(element);
@@ -92,8 +92,7 @@ export function flowElement(element: Readonly<Record<string, Said>>, style: Elem
 }
 
 /**
- * The text of one element, as a sequence of one, with a key set, or taken out where `to` is undefined. All else in it
- * stays as it is.
+ * Sets a key of the only element in a text, or removes the key if `to` is undefined. Everything else stays unchanged.
  *
  * @param node the element in that text.
  */
@@ -179,18 +178,18 @@ function setInBlockMap(
   if (next === undefined) return source;
   const nextStart = rangeOf(next.key as Node)[0];
   const between = source.slice(after, nextStart);
-  // The next key takes the place behind the dash; where comments stand between, the dash stands alone.
+  // The next key moves behind the dash. Comments in between leave the dash alone on its line.
   if (between.trim() === "") return splice(source, start, nextStart, "");
   const behindDash = source.slice(0, start).trimEnd().length;
   return splice(source, behindDash, after, style.lineEnd);
 }
 
-/** Behind which pair of a mapping a key goes that is not in it. */
+/** Returns the pair after which a new key belongs. */
 function pairBefore({ items }: YAMLMap, key: string): Pair | undefined {
   return items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? items.at(-1);
 }
 
-/** With another decision in the place of one that is there, whose trailing comment stays. */
+/** Replaces a review and keeps its trailing comment. */
 function withMark(source: string, pair: Pair, to: Reviewed, style: ElementStyle): string {
   const [, keyEnd] = rangeOf(pair.key as Node);
   const colon = source.indexOf(":", keyEnd) + 1;
@@ -224,7 +223,7 @@ function setInFlowMap(
   return withoutFlowItem(source, start, end, at === 0 ? undefined : endOfPair(map.items[at - 1] as Pair));
 }
 
-/** A text without an item between brackets, its comma, and the lines that it had for itself with their comments. */
+/** Removes an item from a flow sequence, with its comma and the lines and comments that only it uses. */
 export function withoutFlowItem(
   source: string,
   start: number,
@@ -261,21 +260,21 @@ export function withoutFlowItem(
   return splice(result, from, until + (comma === undefined ? 0 : spaces), "");
 }
 
-/** Where the comment lines directly above a line begin, of the same indentation. */
+/** Returns the start of the comment lines directly above a line with the same indentation. */
 function withCommentsAbove(source: string, lineStart: number): number {
   const indent = /^[ \t]*/.exec(source.slice(lineStart))?.[0].length ?? 0;
   let at = lineStart;
   while (at > 0) {
     const above = source.lastIndexOf("\n", at - 2) + 1;
     const line = source.slice(above, at);
-    // The first line is that of the bracket.
+    // The first line contains the bracket.
     if (above === 0 || !/^[ \t]*#/.test(line) || line.search(/#/) !== indent) break;
     at = above;
   }
   return at;
 }
 
-/** The comma behind a place, with only white space and comments before it. */
+/** Returns the offset of the next comma, if only white space and comments precede it. */
 export function commaAfter(source: string, at: number): number | undefined {
   const [skipped = ""] = /^(?:\s|(?<=\s)#.*)*/.exec(source.slice(at)) ?? [];
   const place = at + skipped.length;
@@ -296,7 +295,7 @@ function flowPair(key: string, text: Said, style: ElementStyle): string {
   return `${name}: ${yamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), inFlow: true })}`;
 }
 
-/** A decision on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */
+/** Formats a review on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */
 function markText({ on, by, reason }: Reviewed, style: ElementStyle): string {
   const said = reason === undefined ? { on, by } : { on, by, reason };
   const pairs = Object.entries(said).map(([key, text]) => flowPair(key, text, { ...style, quotes: {} }));
@@ -316,7 +315,7 @@ function rank(key: string): number {
   return at < 0 ? KEYS.length : at;
 }
 
-/** The key of a pair as a text. */
+/** Returns the key of a pair as text. */
 export function keyName(key: unknown): string {
   return isScalar(key) ? String(key.source ?? key.value) : "";
 }
@@ -327,7 +326,7 @@ function quotesOf(node: unknown): Quotes {
   return node.type === "QUOTE_SINGLE" ? "single" : "plain";
 }
 
-/** Where the text of a node ends, without the comments and line ends behind it; a block of lines ends behind its last line. */
+/** Returns the end of a node without trailing comments and newlines. A block scalar ends after its last line. */
 export function endOf(node: Node): number {
   if (isMap(node) && node.flow !== true) {
     const last = node.items.at(-1);
@@ -344,19 +343,19 @@ function endOfPair({ key, value }: Pair): number {
   return endOf((value ?? key) as Node);
 }
 
-/** Behind the line on which a pair ends, its comment included. */
+/** Returns the offset after the line on which a pair ends, including its comment. */
 function afterLineOf(source: string, pair: Pair): number {
   const end = endOfPair(pair);
   return source[end - 1] === "\n" ? end : lineEndAfter(source, end);
 }
 
-/** Behind the end of the line of a place. */
+/** Returns the offset after the end of the line. */
 export function lineEndAfter(source: string, at: number): number {
   const end = source.indexOf("\n", at);
   return end < 0 ? source.length : end + 1;
 }
 
-/** How many lines end in a part of a text. */
+/** Counts the newlines in a range. */
 export function linesIn(text: string, from: number, until: number): number {
   let count = 0;
   for (let at = text.indexOf("\n", from); at >= 0 && at < until; at = text.indexOf("\n", at + 1)) count += 1;

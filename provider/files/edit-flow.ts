@@ -19,18 +19,17 @@ import type { LaidOut } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 import { yamlComment } from "./yaml-text";
 
-/** Where a section stands in the file. */
 interface FlowPlace extends Pick<SectionText, "name" | "start" | "end"> {
-  /** What stands before the bracket, from `start` on. */
+  /** The text from `start` to the bracket. */
   readonly lead: string;
   readonly mayHaveNotes: boolean;
 }
 
-/** An element between brackets. How it is written is looked at when that is needed. */
+/** An element in a flow sequence. Its style is parsed lazily. */
 class FlowElement implements ListElement {
   readonly subject: string;
   scope: string;
-  /** What stands between it and the element before it, or the bracket: the comma, white space and comments. */
+  /** The text between the previous element, or the bracket, and this one: comma, white space and comments. */
   gap: string;
   readonly #base: ElementStyle;
   #text: string;
@@ -79,7 +78,7 @@ function bracketed(text: string): string {
   return `[${text}]`;
 }
 
-/** The element of a text, as it stands in {@link bracketed}. */
+/** Parses the element of a text in {@link bracketed}. */
 function nodeIn(text: string): Node {
   const sequence: unknown = readForEdit(bracketed(text)).document.contents;
   const [node] = isSeq(sequence) ? sequence.items : [];
@@ -87,7 +86,7 @@ function nodeIn(text: string): Node {
   return node as Node;
 }
 
-/** A section whose elements stand between brackets, read from the text that it is in. */
+/** Parses a section in flow style. */
 export function flowSection(
   place: FlowPlace,
   { text, value }: YamlSource,
@@ -106,7 +105,6 @@ export function flowSection(
   return new FlowSection(place, elements, text.slice(at, span.end), style);
 }
 
-/** A section whose elements stand between brackets. */
 export class FlowSection implements SectionText {
   readonly name: Section;
   readonly start: number;
@@ -115,7 +113,7 @@ export class FlowSection implements SectionText {
   readonly #elements: ElementList<FlowElement>;
   readonly #style: ElementStyle;
   #notes = "";
-  /** What stands behind the last element, with the bracket. */
+  /** The text after the last element, including the bracket. */
   #rest: string;
 
   constructor(place: FlowPlace, elements: readonly FlowElement[], rest: string, style: ElementStyle) {
@@ -140,7 +138,7 @@ export class FlowSection implements SectionText {
     const elements = this.#elements;
     const one = elements.find(value, scope);
     const [previous, next] = [elements.previous(one), elements.next(one)];
-    // Beside an element only what is on its lines matters, so a letter stands for those around it.
+    // Only the gaps next to an element matter, so a letter stands for its neighbours.
     const before = (previous === undefined ? "[" : "x") + one.gap;
     const end = before.length + one.text.length;
     const around = before + one.text + this.#behind(next);
@@ -160,7 +158,7 @@ export class FlowSection implements SectionText {
     return `${this.#notes}${this.#place.lead}[${elements}${this.#rest}`;
   }
 
-  /** What stands behind an element, up to the next one, for which a letter stands, or with the bracket. */
+  /** Returns the text after an element, up to the next one (represented by a letter) or including the bracket. */
   #behind(next: FlowElement | undefined): string {
     return next === undefined ? this.#rest : `${next.gap}x`;
   }
@@ -170,14 +168,14 @@ export class FlowSection implements SectionText {
     else next.gap = text.slice(0, -1);
   }
 
-  /** Above the section, where a line of its own has no place in it. */
+  /** Notes go above the section if they can't have a line inside it. */
   #note(note: string | undefined): void {
     if (note !== undefined && this.#place.mayHaveNotes) {
       this.#notes += yamlComment(note, 0, this.#style.lineEnd);
     }
   }
 
-  /** Makes room for a new element: answers what stands before it, and changes what stands behind it. */
+  /** Returns the text before a new element, and updates the text after it. */
   #gapFor(
     note: string | undefined,
     previous: FlowElement | undefined,

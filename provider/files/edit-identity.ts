@@ -3,13 +3,13 @@ import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import type { ElementStyle } from "./edit-element";
 import type { Section } from "./edit-section";
 
-/** What an element declares, as edits name it. */
+/** The identity of an element, as edits name it. */
 export interface Identity {
   readonly subject: string;
   readonly scope: string;
 }
 
-/** What an element declares that was read. */
+/** Returns the identity of a parsed element. */
 export function identityOfData(data: unknown, style: ElementStyle): Identity {
   const text = (value: unknown): string | undefined =>
     value == null || typeof value === "object" ? undefined : String(value);
@@ -19,17 +19,17 @@ export function identityOfData(data: unknown, style: ElementStyle): Identity {
   return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
 
-/** Whether an element is keys and values, and no text alone. */
+/** Returns whether an element is a mapping and not a plain text. */
 export function isMapping(data: unknown): data is Readonly<Record<string, unknown>> {
   return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
-/** A value or mailbox in canonical form. */
+/** Returns the canonical form of a value or mailbox. */
 export function canonical(value: string, { subjectKey }: ElementStyle): string {
   return subjectKey === "email" ? canonicalMailbox(value) : canonicalValue(value);
 }
 
-/** Under which key a section names what it declares. */
+/** Returns the key of the declared value in a section. */
 export function subjectKeyOf(section: Section): "value" | "email" {
   return section === "vips" ? "email" : "value";
 }

@@ -3,25 +3,25 @@ import type { Said } from "./edit-element";
 import type { ElementFieldName } from "./element-fields";
 import type { Reviewed } from "./settings-schema";
 
-/** The sections of a settings file that declare something. */
+/** The sections of a settings file with declarations. */
 export type Section = "vips" | "allow" | "deny";
 
-/** One change of a settings file. An element is named by its value, as somebody wrote it or in canonical form. */
+/** A change of a settings file. The value, as written or in canonical form, identifies an element. */
 export type Edit =
   | {
       readonly do: "add";
       readonly section: Section;
       readonly element: Element;
-      /** A comment of YAML above it. Not written where there is no place for one, as within JSON. */
+      /** A YAML comment above it. Omitted if there is no space for one, as in JSON. */
       readonly note?: string;
-      /** The decision that it stays, which stands within it. */
+      /** The decision to keep it. */
       readonly reviewed?: Reviewed;
     }
   | {
       readonly do: "remove";
       readonly section: Section;
       readonly value: string;
-      /** The verdict scope, where the section has the value in several. */
+      /** The verdict scope, if the section has the value in several scopes. */
       readonly scope?: string;
     }
   | {
@@ -30,7 +30,7 @@ export type Edit =
       readonly value: string;
       readonly scope?: string;
       readonly key: ElementFieldName;
-      /** Undefined takes the key away. */
+      /** Undefined removes the key. */
       readonly to: string | undefined;
     }
   | {
@@ -42,10 +42,10 @@ export type Edit =
       readonly to: Reviewed | undefined;
     };
 
-/** One section, as it is edited. */
+/** A section being edited. */
 export interface SectionText {
   readonly name: Section;
-  /** What of the file it takes the place of. */
+  /** The range of the file that the section replaces. */
   readonly start: number;
   readonly end: number;
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void;
@@ -54,7 +54,7 @@ export interface SectionText {
   text(): string;
 }
 
-/** All that an element which is added says. */
+/** Returns all fields of an added element. */
 export function elementOf({
   element,
   reviewed,

@@ -4,9 +4,9 @@ import { findingText } from "./finding";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**
- * Reads what is to be edited.
+ * Parses a text for editing.
  *
- * @throws {EditError} when it is no YAML.
+ * @throws {EditError} if it isn't valid YAML.
  */
 export function readForEdit(text: string, read: (text: string) => YamlSource = readUnnamed): YamlSource {
   const source = read(text);
@@ -15,17 +15,16 @@ export function readForEdit(text: string, read: (text: string) => YamlSource = r
   return source;
 }
 
-/** Reads a text of which it is not said whose it is. */
+/** Parses a text without a file name. */
 export function readUnnamed(text: string): YamlSource {
   return readYaml(text, "the file");
 }
 
-/** Where the line of a place begins. */
 export function lineStartOf(text: string, at: number): number {
   return text.lastIndexOf("\n", at - 1) + 1;
 }
 
-/** Where the comment lines directly above a line begin that stand at its column, none of them before `first`. */
+/** Returns the start of the comment lines directly above a line at the given column, not before `first`. */
 export function aboveComments(text: string, line: number, column: number, first: number): number {
   let at = line;
   while (at > first) {
@@ -37,7 +36,7 @@ export function aboveComments(text: string, line: number, column: number, first:
   return at;
 }
 
-/** Behind the comment lines directly below that stand further in than a column. */
+/** Returns the offset after the comment lines directly below that are indented more than the column. */
 export function behindComments(text: string, line: number, column: number): number {
   let at = line;
   for (;;) {

@@ -13,19 +13,22 @@ import type { YamlSource } from "./yaml-source";
 
 export type { Edit, Element, Section };
 
-/** Where a section that is missing is put, among those that are there. */
+/** The order of sections, for inserting a missing one. */
 const SECTIONS: readonly Section[] = ["vips", "allow", "deny"];
 
 /**
- * Changes the text of one settings file and leaves all else in it as it is, byte for byte: comments, blank lines, order,
- * quotes, indentation, line ends. What is new is written as its neighbours are, at its place where the section is
- * sorted, else at the end of it; a section that is missing is added. An element goes with the comment lines directly
- * above it and with those in it. The result is read again: it says exactly what the edits ask for.
+ * Edits the text of one settings file. Everything else stays the same byte for byte: comments, blank lines, order, quotes, indentation,
+ * newlines.
  *
- * @param text the file as it is; what it includes is not looked at.
- * @param read reads the file's text, and the text that it would be.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when the file can't be read, when an edit names what is not there
- * (or adds what is), or when it is written in a way that can't be changed piece by piece.
+ * - New elements copy the style of their neighbours. They go to their sorted position, or to the end of an unsorted section. A missing
+ *   section is added.
+ * - Removing an element also removes the comment lines directly above and inside it.
+ * - The result is parsed again to verify that it contains exactly the requested edits.
+ *
+ * @param text the current text; included files are not read.
+ * @param read parses the texts before and after the edits.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) if the file can't be read or its format prevents editing, or if an edit removes a
+ * missing element or adds an existing one.
  */
 export function editSettings(
   text: string,
@@ -36,7 +39,7 @@ export function editSettings(
   const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
   const body = text.slice(mark.length);
   const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
-  // Within, every line has an end, so that another one can follow it.
+  // Inside, every line ends with a newline, so that another one can follow.
   const isOpen = body !== "" && !body.endsWith("\n");
   const before = isOpen ? readForEdit(body + lineEnd) : readForEdit(body, read);
   const file = new EditedFile(before, lineEnd);
@@ -46,7 +49,7 @@ export function editSettings(
   return mark + edited;
 }
 
-/** A settings file in pieces: sections that can be edited, and the text between them. */
+/** A settings file split into editable sections and the text between them. */
 class EditedFile {
   readonly #pieces: (string | SectionText)[] = [];
   readonly #style: ElementStyle;
@@ -93,7 +96,7 @@ class EditedFile {
     return undefined;
   }
 
-  /** Behind the sections that come before it, else before those that come after, else at the end. */
+  /** Inserts a new section after its predecessors, otherwise before its successors, otherwise at the end. */
   #newSection(name: Section): SectionText {
     const text = this.text();
     const { keys, start } = readForEdit(text).layout();
@@ -128,7 +131,7 @@ class EditedFile {
     return this.#insert(section, isLast && !isFirst ? lineEnd : "", isLast ? "" : lineEnd);
   }
 
-  /** Puts a new section at its place in the text as it is now, which lies between the others. */
+  /** Inserts a new section between the others in the current text. */
   #insert(section: SectionText, before = "", after = ""): SectionText {
     let at = 0;
     for (const [index, piece] of this.#pieces.entries()) {
@@ -139,7 +142,7 @@ class EditedFile {
         this.#pieces.splice(index, 1, piece.slice(0, cut) + before, section, after + piece.slice(cut));
         return section;
       }
-      // What a section keeps of the lines behind its last element belongs to it.
+      // The text that a section keeps after its last element belongs to it.
       if (isIn && section.start < at + length) {
         this.#pieces.splice(index + 1, 0, before, section, after);
         return section;
@@ -150,7 +153,7 @@ class EditedFile {
   }
 }
 
-/** How elements are written where no neighbour shows it: indented as in another section. */
+/** Returns the default style of elements without neighbours, with the indentation of another section. */
 function baseStyle({ keys, isJson }: Layout, lineEnd: string): ElementStyle {
   return {
     subjectKey: "value",
@@ -195,7 +198,7 @@ function behindKey(text: string, { value: { end } }: LaidOut): number {
   return behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), 0);
 }
 
-/** What stands between two keys of a mapping in braces: a line end and the indentation, or a space. */
+/** Returns the separator between two keys of a flow mapping: a newline and indentation, or a space. */
 function leadOf(text: string, keyStart: number, lineEnd: string): string {
   const lineStart = lineStartOf(text, keyStart);
   const pad = text.slice(lineStart, keyStart);

@@ -14,31 +14,31 @@ import {
   shownText,
 } from "./schema-words";
 
-/** What code that iterates over the fields of a settings file's elements needs to know of one. */
+/** Metadata of a field, for code that iterates over the fields of elements. */
 interface ElementField {
-  /** What people call it. */
+  /** The label for people. */
   readonly label: string;
-  /** What a settings file may say of it. */
+  /** The schema in settings files. */
   readonly schema: z.ZodType;
-  /** What a report in JSON says of it. Absent: it is told by what the entry is. */
+  /** The schema in JSON reports. Absent if the field is part of the entry's identity. */
   readonly json?: z.ZodType;
-  /** The titles of its column in a table, in lower case and without spaces. */
+  /** Column titles in tables, in lower case and without spaces. */
   readonly columns: readonly string[];
-  /** How a cell of that column is read; undefined for what need not be said. Default: as it is. */
+  /** Parses a cell; undefined for a default value. Default: the text itself. */
   readonly fromCell?: (cell: string) => unknown;
-  /** Whether only entries have it. Default: VIPs have it too. */
+  /** Whether only entries have the field. Default: VIPs have it too. */
   readonly isOfEntries?: true;
-  /** Whether it stands beside what is declared: the service is never sent it, and a whole list's text doesn't hold it. */
+  /** Whether the field is metadata: it isn't sent to the service and isn't part of the encoded list. */
   readonly isSaid?: true;
 }
 
 const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
 
-/** What a settings file says of an entry or a VIP beside its value or mailbox, in the order in which it is written. */
+/** The fields of an entry or VIP besides its value or mailbox, in writing order. */
 export const ELEMENT_FIELDS = {
   comment: {
     label: "comment",
-    // One that stands at the service already may say as little as "---".
+    // Existing comments at the service may be as short as "---".
     schema: harmlessText("a text")
       .refine((words) => /[^\p{C}\p{Z}]/u.test(words), SAYS_NOTHING)
       .describe("Why it is here. The service keeps it, and shows it in its console."),
@@ -128,50 +128,50 @@ export const ELEMENT_FIELDS = {
 type Fields = typeof ELEMENT_FIELDS;
 export type ElementFieldName = keyof Fields;
 
-/** What a settings file says under the name of a field. */
+/** The value of a field in a settings file. */
 export type ElementValue = z.infer<Fields[ElementFieldName]["schema"]>;
 
 type NameWith<Property> = {
   [Name in ElementFieldName]: Fields[Name] extends Property ? Name : never;
 }[ElementFieldName];
 
-/** A field that isn't part of what an entry is, but stands beside it. */
+/** A metadata field, which isn't part of the entry itself. */
 export type SaidFieldName = NameWith<{ readonly isSaid: true }>;
 
-/** A field under whose name a declaration has what it says; scope and type are told by what the entry is. */
+/** A field that a declaration has under the same name. Scope and type are part of the entry's identity instead. */
 export type TextFieldName = NameWith<{ readonly json: z.ZodType }>;
 
 type Texts<Name extends TextFieldName> = { readonly [One in Name]?: z.infer<Fields[One]["json"]> };
 
-/** What stands beside something that is declared. The last day (UTC) is `2027-03-31`, or `never`. */
+/** The metadata of a declaration. The last day (UTC) is `2027-03-31`, or `never`. */
 export type SaidTexts = Texts<SaidFieldName>;
 
 type EntryFieldName = NameWith<{ readonly isOfEntries: true }>;
 
 export const ELEMENT_FIELD_NAMES = Object.keys(ELEMENT_FIELDS) as readonly ElementFieldName[];
 
-/** The fields that stand beside what is declared. */
+/** The names of metadata fields. */
 export const SAID_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
   (name): name is SaidFieldName => "isSaid" in ELEMENT_FIELDS[name],
 );
 
-/** The fields that a declaration has under their names. */
+/** The names of fields that a declaration has under the same name. */
 export const TEXT_FIELD_NAMES = ELEMENT_FIELD_NAMES.filter(
   (name): name is TextFieldName => "json" in ELEMENT_FIELDS[name],
 );
 
-/** What a settings file's element may say of an entry beside its value. */
+/** The schema of an entry's fields besides its value. */
 export const ENTRY_SHAPE = shapeOf(ELEMENT_FIELD_NAMES);
 
-/** The same of a VIP beside its mailbox. */
+/** The schema of a VIP's fields besides its mailbox. */
 export const VIP_SHAPE = shapeOf(
   ELEMENT_FIELD_NAMES.filter((name): name is Exclude<ElementFieldName, EntryFieldName> => !isOfEntries(name)),
 );
 
-/** What reports in JSON say of what is declared, by the names of the fields. */
+/** The schema of declared fields in JSON reports. */
 export const declaredTexts = jsonOf(TEXT_FIELD_NAMES);
 
-/** The same of what stands beside it. */
+/** The schema of metadata fields in JSON reports. */
 export const saidTexts = jsonOf(SAID_FIELD_NAMES);
 
 function shapeOf<Name extends ElementFieldName>(names: readonly Name[]) {
@@ -190,18 +190,18 @@ export function isOfEntries(name: ElementFieldName): boolean {
   return "isOfEntries" in ELEMENT_FIELDS[name];
 }
 
-/** What a cell of a table says of a field; undefined for what need not be said. */
+/** Parses the cell of a field; undefined for a default value. */
 export function valueInCell(name: ElementFieldName, cell: string): ElementValue | undefined {
   const { fromCell }: ElementField = ELEMENT_FIELDS[name];
   return fromCell === undefined ? cell : (fromCell(cell) as ElementValue | undefined);
 }
 
-/** Returns what stands beside something that is declared. */
+/** Returns the metadata of a declaration. */
 export function saidOf(one: SaidTexts): SaidTexts {
   return pick(one, SAID_FIELD_NAMES);
 }
 
-/** What is said in texts, each with its label, in the order of the fields. What ends when is told in words of its own. */
+/** Returns labelled texts in field order. The expiry is omitted because it has its own wording. */
 export function factsSaid(one: Texts<TextFieldName>): readonly (readonly [label: string, text: string])[] {
   return TEXT_FIELD_NAMES.flatMap((name) => {
     const said = name === "expires" ? undefined : one[name];
@@ -209,7 +209,7 @@ export function factsSaid(one: Texts<TextFieldName>): readonly (readonly [label:
   });
 }
 
-/** Returns all that is declared of an entry or a VIP, but what it is. */
+/** Returns all declared fields besides the identity. */
 export function textsOf(one: Texts<TextFieldName>): Texts<TextFieldName> {
   return pick(one, TEXT_FIELD_NAMES);
 }
@@ -223,7 +223,7 @@ function pick<From extends object, Name extends keyof From>(
   return picked;
 }
 
-/** What to write for what is no date: what a term comes to, where it is one. */
+/** Suggests a date instead of invalid text; a term such as 90d is converted. */
 function dayInstead(written: string): string {
   const today = new Date().toISOString().slice(0, 10);
   const term = daysOfTerm(written) === undefined ? undefined : parseTerm(written, today);
@@ -232,7 +232,7 @@ function dayInstead(written: string): string {
     : "write a date as 2027-03-31, or never";
 }
 
-/** Whether there is such a day. */
+/** Returns whether the day exists. */
 export function isDate(day: string): boolean {
   const date = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(day);

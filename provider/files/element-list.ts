@@ -6,14 +6,14 @@ import { canonical, type Identity } from "./edit-identity";
 import type { Section } from "./edit-section";
 import { sortKey } from "./sort-key";
 
-/** An element, as others are looked up and written beside it. */
+/** An element that new elements are positioned and styled by. */
 export interface ListElement extends Identity {
-  /** Whether it is a text alone. */
+  /** Whether it is a plain text. */
   readonly isShort: boolean;
   readonly style: ElementStyle;
 }
 
-/** Where a new element goes, and how it is written. */
+/** The position and style of a new element. */
 interface Position<T> {
   readonly identity: Identity;
   readonly previous: T | undefined;
@@ -21,30 +21,27 @@ interface Position<T> {
   readonly style: ElementStyle;
 }
 
-/** The key by which a section is sorted. */
+/** Returns the sort key of an element in a section. */
 export type SortKey = (subject: string) => string;
 
 const SORT_KEYS: readonly SortKey[] = [sortKey, (subject) => subject];
 
-/** The longest run: the cost of one edit grows with it and with the number of runs. */
+/** The maximum length of a run. The cost of an edit grows with it and with the number of runs. */
 const MAX_RUN = 256;
 
-/**
- * The elements of a section in their order. They are kept in short runs and indexed by value, so that an edit of a long section
- * doesn't look at each of them.
- */
+/** The elements of a section in order. Short runs and an index by value let an edit of a long section avoid a full scan. */
 export class ElementList<T extends ListElement> implements Iterable<T> {
   readonly #section: Section;
   readonly #base: ElementStyle;
   readonly #runs: T[][] = [];
   readonly #runOf = new Map<T, T[]>();
   readonly #bySubject = new Map<string, T[]>();
-  /** Whether a run has short elements, and others; absent where it changed. */
+  /** Whether a run contains short or long elements; absent after a change. */
   readonly #kinds = new Map<T[], { readonly hasShort: boolean; readonly hasLong: boolean }>();
-  /** By each sort key, how many elements are out of order; undefined until somebody asks. */
+  /** The number of elements out of order, by sort key; computed lazily. */
   #disorder: number[] | undefined;
 
-  /** @param base how an element is written where no neighbour shows it. */
+  /** @param base the style of elements without neighbours. */
   constructor(section: Section, base: ElementStyle, elements: readonly T[]) {
     this.#section = section;
     this.#base = base;
@@ -64,9 +61,9 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /**
-   * The one element of a value.
+   * Returns the only element of a value.
    *
-   * @throws {EditError} when it is not there, or more than once.
+   * @throws {EditError} if it is missing or ambiguous.
    */
   find(value: string, scope: string | undefined): T {
     const some = this.#bySubject.get(canonical(value, this.#base)) ?? [];
@@ -90,7 +87,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     return run[run.indexOf(one) - 1] ?? this.#runs[this.#runs.indexOf(run) - 1]?.at(-1);
   }
 
-  /** What the section is sorted by, if it is. */
+  /** Returns the sort key if the section is sorted. */
   order(): SortKey | undefined {
     if (this.size < 2) return undefined;
     if (this.#disorder === undefined) {
@@ -105,9 +102,9 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
   }
 
   /**
-   * Finds the position of a new element: by the order where the section is sorted, else at the end.
+   * Finds the position of a new element: by sort order, or at the end of an unsorted section.
    *
-   * @throws {EditError} when the section has it already.
+   * @throws {EditError} if the section already has it.
    */
   positionOf(element: Readonly<Record<string, Said>>, order: SortKey | undefined): Position<T> {
     const { subjectKey } = this.#base;
@@ -157,7 +154,7 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     this.#kinds.delete(run);
   }
 
-  /** To be told when an element becomes short or long. */
+  /** Must be called when an element becomes short or long. */
   restyled(one: T): void {
     this.#kinds.delete(this.#run(one));
   }
@@ -181,14 +178,14 @@ export class ElementList<T extends ListElement> implements Iterable<T> {
     }
   }
 
-  /** In a sorted section, the last element whose key is not above another. */
+  /** Returns the last element of a sorted section whose key isn't above the given one. */
   #lastUpTo(key: string, keyOf: SortKey): T | undefined {
     const isUpTo = (one: T | undefined): boolean => keyOf(one?.subject ?? "") <= key;
     const run = this.#runs[countLeading(this.#runs, ([first]) => isUpTo(first)) - 1];
     return run?.[countLeading(run, isUpTo) - 1];
   }
 
-  /** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
+  /** A new element copies the style of the one above or below; with more keys, that of the nearest long one. */
   #styleFor(
     element: Readonly<Record<string, Said>>,
     previous: T | undefined,
@@ -232,7 +229,7 @@ function isLong({ isShort }: ListElement): boolean {
   return !isShort;
 }
 
-/** How many elements a condition holds for, which holds for the first ones and no other. */
+/** Counts the leading elements that match a condition, by binary search. */
 function countLeading<E>(all: readonly E[], isIn: (one: E) => boolean): number {
   let [low, high] = [0, all.length];
   while (low < high) {

@@ -7,11 +7,11 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 import { gitDirectoryOf, realPath, repositoryOfFile } from "./repository";
 
-/** How long to wait for another process. */
+/** Options for waiting for another process. */
 export interface LockWait {
-  /** Default: a minute. */
+  /** Default: one minute. */
   readonly timeoutMs?: number;
-  /** Called once when another process holds a lock, with who that is: `process 4711`. */
+  /** Called once if another process holds a lock, with its name: `process 4711`. */
   readonly onWait?: (holder: string) => void;
 }
 
@@ -19,17 +19,17 @@ const TIMEOUT_MS = 60_000;
 const POLL_MS = 50;
 
 /**
- * Locks that keep two processes from changing the same files, from what one reads to what it writes. All files of a git repository are
- * one lock, which all its working trees share; elsewhere, all files of a directory are.
+ * Locks that prevent two processes from changing the same files between read and write. All files of a git repository, including its
+ * working trees, share one lock; elsewhere, all files of a directory do.
  */
 export class FileLocks implements Disposable {
   readonly #held = new Map<string, () => void>();
 
   /**
-   * Takes the locks of some files, in an order that is the same for all processes. Files may be missing yet; two names of one file have
-   * one lock. A lock whose holder was killed is taken over.
+   * Acquires the locks of files in a fixed order, which prevents deadlocks. Missing files and several names of one file are allowed. Takes
+   * over the lock of a killed process.
    *
-   * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) when another process holds one for too long.
+   * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) if another process holds a lock for too long.
    */
   static async acquire(files: readonly string[], wait: LockWait = {}): Promise<FileLocks> {
     const locks = new FileLocks();
@@ -37,7 +37,7 @@ export class FileLocks implements Disposable {
     return locks;
   }
 
-  /** Takes the locks of more files, unless they are held already. */
+  /** Acquires the locks of more files, unless they are already held. */
   async add(files: readonly string[], { timeoutMs = TIMEOUT_MS, onWait }: LockWait = {}): Promise<void> {
     const places = new Map(files.map((file) => [lockPlaceOf(file), file]));
     try {
@@ -51,7 +51,7 @@ export class FileLocks implements Disposable {
     }
   }
 
-  /** Gives the locks back; they can be taken again. */
+  /** Releases the locks, which can be acquired again. */
   release(): void {
     for (const release of [...this.#held.values()].reverse()) release();
     this.#held.clear();
@@ -62,7 +62,7 @@ export class FileLocks implements Disposable {
   }
 }
 
-/** What a file's lock is of: the directory that git keeps for its repository, else its own directory. */
+/** Returns the directory that a file's lock belongs to: the shared git directory, otherwise the file's own directory. */
 function lockPlaceOf(file: string): string {
   const repository = repositoryOfFile(file);
   const shared = repository === undefined ? undefined : gitDirectoryOf(repository);
@@ -81,7 +81,7 @@ async function acquireAt(
       try {
         return await acquireLock(join(place, "email-security.lock"), options);
       } catch (error) {
-        // A repository that another user keeps, or on a disk that is read-only.
+        // The repository belongs to another user or is on a read-only disk.
         if (!isRefused(error)) throw error;
       }
     }
@@ -96,7 +96,7 @@ async function acquireAt(
   }
 }
 
-/** Among this user's temporary files, so that nothing appears beside the file. */
+/** Locks in this user's temporary directory leave no files next to the settings. */
 async function acquireOutside(
   place: string,
   options: Parameters<typeof acquireLock>[1],

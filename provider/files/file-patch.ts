@@ -8,16 +8,16 @@ import {
 } from "diff";
 import { lineEndAfter, linesIn } from "./edit-element";
 
-/** The lines around a change that a patch shows. */
+/** Context lines around a change. */
 const CONTEXT = 4;
 
-/** The most changed lines for which the shortest patch is searched: the time for that grows with their square. */
+/** The maximum edit length for finding the shortest patch, which takes quadratic time. */
 const MAX_EDIT_LENGTH = 200;
 
 /**
- * A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all.
+ * Returns the patch of a file. Skips the common start and end, which are most of a long file.
  *
- * @param does whether the file is made, or taken away. Default: neither.
+ * @param does whether the file is created or removed. Default: neither.
  */
 export function patchBetween(name: string, before: string, after: string, does?: "make" | "remove"): string {
   if (does !== undefined) {
@@ -27,7 +27,7 @@ export function patchBetween(name: string, before: string, after: string, does?:
   }
   const [start, end] = alike(before, after);
   const middle = patchOfMiddle(name, before, after, start, end);
-  // git takes a change with fewer lines around for one at the beginning or the end of the file.
+  // git treats a hunk with fewer context lines as the start or end of the file.
   const isShown =
     (start === 0 || contextOf(middle.hunks.at(0)?.lines ?? []) >= CONTEXT) &&
     (end === 0 || contextOf(middle.hunks.at(-1)?.lines.toReversed() ?? []) >= CONTEXT);
@@ -35,7 +35,7 @@ export function patchBetween(name: string, before: string, after: string, does?:
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }
 
-/** What git calls the one side of a file that is made or taken away. */
+/** The name that git uses for a file that doesn't exist. */
 const NO_FILE = "/dev/null";
 
 function patchOfMiddle(
@@ -59,14 +59,14 @@ function patchOfMiddle(
   return { oldFileName, newFileName, oldHeader: undefined, newHeader: undefined, hunks };
 }
 
-/** The lines of a text, with their ends. */
+/** Splits a text into lines with their newlines. */
 function linesOf(text: string): string[] {
   return text === "" ? [] : text.split(/(?<=\n)/);
 }
 
 /**
- * The lines of two texts in the order of a patch, each behind its sign. Where too much differs for the shortest one, it holds on to the
- * lines that each text has once, so that it takes time in proportion to the texts.
+ * Returns the lines of a diff with their prefixes. If the shortest diff takes too long, unique common lines serve as anchors, which takes
+ * linear time.
  */
 function diffLines(old: readonly string[], now: readonly string[]): string[] {
   const changes = diffArrays([...old], [...now], { maxEditLength: MAX_EDIT_LENGTH });
@@ -99,18 +99,18 @@ function signed(sign: string, lines: readonly string[]): string[] {
   return lines.map((line) => sign + line);
 }
 
-/** A line that two texts have once each. */
+/** A line that occurs exactly once in both texts. */
 interface Anchor {
   readonly inOld: number;
   readonly inNow: number;
-  /** The one before it in the longest row that ends with it. */
+  /** The previous anchor in the longest sequence that ends here. */
   readonly previous: Anchor | undefined;
 }
 
-/** The most lines that two texts have once each, and in the same order. */
+/** Returns the longest common sequence of unique lines. */
 function anchorsOf(old: readonly string[], now: readonly string[]): readonly Anchor[] {
   const places = uniqueLines(now);
-  /** By length, the row whose end comes first in the new text. */
+  /** By length: the sequence that ends earliest in the new text. */
   const rows: Anchor[] = [];
   for (const [line, inOld] of uniqueLines(old)) {
     const inNow = places.get(line);
@@ -129,7 +129,7 @@ function anchorsOf(old: readonly string[], now: readonly string[]): readonly Anc
   return anchors.reverse();
 }
 
-/** Where the lines are that a text has once, in their order. */
+/** Returns the positions of unique lines, in order. */
 function uniqueLines(lines: readonly string[]): Map<string, number> {
   const places = new Map<string, number>();
   const repeated = new Set<string>();
@@ -141,7 +141,7 @@ function uniqueLines(lines: readonly string[]): Map<string, number> {
   return places;
 }
 
-/** Groups signed lines into hunks: the changed ones, with those around them. */
+/** Groups prefixed lines into hunks with context. */
 function hunksOf(lines: readonly string[]): StructuredPatchHunk[] {
   const ranges: { start: number; end: number }[] = [];
   for (const [at, line] of lines.entries()) {
@@ -167,20 +167,20 @@ function hunksOf(lines: readonly string[]): StructuredPatchHunk[] {
   });
 }
 
-/** How many lines of a range don't have a sign. */
+/** Counts the lines of a range without a prefix. */
 function countLines(lines: readonly string[], sign: string, from: number, until: number): number {
   let count = 0;
   for (let at = from; at < until; at += 1) if (!lines[at]?.startsWith(sign)) count += 1;
   return count;
 }
 
-/** How many lines there are before the first that differs. */
+/** Counts the lines before the first difference. */
 function contextOf(lines: readonly string[]): number {
   const at = lines.findIndex((line) => !line.startsWith(" "));
   return at < 0 ? lines.length : at;
 }
 
-/** How much two texts begin and end with alike, in whole lines, less what a patch shows of that. */
+/** Returns the length of the common start and end in whole lines, without the context of the patch. */
 function alike(one: string, other: string): [start: number, end: number] {
   const most = Math.min(one.length, other.length);
   let start = 0;

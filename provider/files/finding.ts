@@ -1,68 +1,68 @@
 import { EmailSecurityError } from "../settings/email-security-error";
 import { printable } from "../settings/text";
 
-/** Where something stands in a file: lines and columns from 1, columns in UTF-16 units as editors count them. */
+/** A location in a file: lines and columns from 1, columns in UTF-16 units as in editors. */
 export interface Place {
-  /** The file, as it was named on the command line or by an `include`, relative to the working folder. */
+  /** The file as named on the command line or in `include`, relative to the working directory. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** The end, exclusive, where it is known. */
+  /** The exclusive end, if known. */
   readonly endLine?: number;
   readonly endColumn?: number;
 }
 
-/** An error keeps the settings from being used; a warning is for the review; a note only informs. */
+/** An error makes the settings invalid; a warning is for the review; a note is informative. */
 export type FindingLevel = "error" | "warning" | "note";
 
-/** One thing to know about settings files. */
+/** A finding in settings files. */
 export interface Finding {
-  /** A stable name of the kind of finding: `yaml-tab`, `allow-free-mail`, `policy-ticket`. */
+  /** The stable code of the kind of finding: `yaml-tab`, `allow-free-mail`, `policy-ticket`. */
   readonly code: string;
   readonly level: FindingLevel;
-  /** A sentence for people, without the place: what is there, and what to do. */
+  /** A sentence for people, without the location: the problem and what to do. */
   readonly message: string;
   readonly place?: Place;
-  /** The key of the effective entry or VIP that it is about, where it is about one: as a keyed list has it. */
+  /** The key of the effective entry or VIP in the encoded list, if the finding is about one. */
   readonly subject?: { readonly kind: "entry" | "vip"; readonly key: string };
 }
 
-/** `settings/acme.yaml:12:5`, for terminals and editors, which open it. */
+/** Formats `settings/acme.yaml:12:5`, which terminals and editors can open. */
 export function placeText({ file, line, column }: Place): string {
   return `${printable(file)}:${line}:${column}`;
 }
 
-/** `settings/acme.yaml:12`, for people. */
+/** Formats `settings/acme.yaml:12`, for people. */
 export function lineText({ file, line }: Place): string {
   return `${printable(file)}:${line}`;
 }
 
 const SERIOUSNESS: readonly FindingLevel[] = ["error", "warning", "note"];
 
-/** Sorts the most serious first. What is equally serious keeps its order. */
+/** Sorts the most serious first; stable. */
 export function sortBySeriousness(findings: readonly Finding[]): Finding[] {
   return SERIOUSNESS.flatMap((wanted) => findings.filter(({ level }) => level === wanted));
 }
 
-/** A finding on one line: `settings/acme.yaml:12:5 error: … (yaml-tab)`. */
+/** Formats a finding on one line: `settings/acme.yaml:12:5 error: … (yaml-tab)`. */
 export function findingText({ code, level, message, place }: Finding): string {
   const at = place === undefined ? "" : `${placeText(place)} `;
   return `${at}${level}: ${message} (${code})`;
 }
 
-/** The settings files can't be used: every error in them, each with its place. Nothing was read from the tenant. */
+/** Invalid settings files: all errors with their locations. Nothing was read from the tenant. */
 export class SettingsFileError extends EmailSecurityError {
-  /** All findings, warnings among them; those of level `error` are why. */
+  /** All findings, including warnings; those of level `error` are the cause. */
   readonly findings: readonly Finding[];
 
-  /** @param file the file that was asked for. */
+  /** @param file the requested file. */
   constructor(file: string, findings: readonly Finding[]) {
     super("ERR_SETTINGS_FILE", mistakesText(file, findings));
     this.findings = findings;
   }
 }
 
-/** Every error of a file that can't be used, a line each, for the message of one error. */
+/** Formats all errors of an invalid file, one per line, as an error message. */
 export function mistakesText(file: string, findings: readonly Finding[]): string {
   const errors = findings.filter(({ level }) => level === "error");
   const shown = errors
@@ -75,17 +75,17 @@ export function mistakesText(file: string, findings: readonly Finding[]): string
 
 const SHOWN = 100;
 
-/** Whether what was found keeps a file from being used. */
+/** Returns whether a finding makes the file invalid. */
 export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === "error");
 }
 
-/** What makes less of what an included file asks for. */
+/** Returns whether the finding is an override that weakens an included file. */
 export function isLoosening({ code }: Pick<Finding, "code">): boolean {
   return code === "loosened" || code === "loosening-refused";
 }
 
-/** What loosens first, then in the order of files, lines and columns. */
+/** Sorts overrides first, then by file, line and column. */
 export function inOrder(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => {
     if (isLoosening(one) !== isLoosening(other)) return isLoosening(one) ? -1 : 1;

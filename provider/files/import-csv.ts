@@ -14,33 +14,31 @@ import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { writeSettings } from "./write-settings";
 import { readingOnce } from "./yaml-source";
 
-/** What became of a table. */
 export interface CsvImport {
-  /** The rows that are new in the file. */
+  /** The rows added to the file. */
   readonly added: readonly CsvRow[];
-  /** The rows of what is declared already as they say it. */
+  /** The rows that are already declared in the same way. */
   readonly present: readonly CsvRow[];
-  /** Where a row of what is declared already says something else; the file stays as it is. */
+  /** The differences from existing declarations, which stay unchanged. */
   readonly different: readonly CsvDifference[];
-  /** The columns that were left out. */
+  /** The titles of ignored columns. */
   readonly ignored: readonly string[];
 }
 
-/** How a table is taken in. */
 export interface ImportOptions extends CsvOptions, Pick<ReadOptions, "today"> {
-  /** Whether nothing is written. */
+  /** Whether to write nothing. */
   readonly dryRun?: boolean;
 }
 
 /**
- * Takes the rows of a table into a settings file, which is made when there is none. What is declared there already, or
- * in what it includes, stays as it is; where a row says something else of it, that is told. All rows are taken or none: the file with them can be used.
+ * Adds the rows of a table to a settings file, which is created if missing. Existing declarations, also in included files, stay unchanged;
+ * differing rows are reported. Either all rows are added or none, and the resulting file is valid.
  *
  * @param bytes the table, see {@link readCsv}.
  * @param file the settings file.
- * @throws {CsvError} (`ERR_CSV`) with every mistake at its row and column; nothing was written.
- * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) when the settings file can't be used as it is.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) when it can't be changed or written.
+ * @throws {CsvError} (`ERR_CSV`) with all mistakes by row and column; nothing was written.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) if the settings file is invalid.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) if it can't be edited or written.
  */
 export function importCsv(bytes: Uint8Array, file: string, options: ImportOptions = {}): CsvImport {
   const { today, dryRun = false, ...csv } = options;
@@ -70,7 +68,7 @@ function textOf(file: string, when: ReadOptions): { text: string; settings: Sett
   return { text: readerFrom(file)(file), settings };
 }
 
-/** What is new, and what is there; a value that is on another list is a mistake, since nobody said to move it. */
+/** Splits the rows into new and existing ones. A value on the other list is a mistake, because the table doesn't ask to move it. */
 function sorted({ rows, columns }: CsvTable, settings: Settings | undefined): Omit<CsvImport, "ignored"> {
   const declared = [...(settings?.entries ?? []), ...(settings?.vips ?? []), ...(settings?.expired ?? [])];
   const bySubject = new Map(declared.map((one) => [subjectOf(one), one]));
@@ -82,7 +80,7 @@ function sorted({ rows, columns }: CsvTable, settings: Settings | undefined): Om
         : [],
     ),
   );
-  /** What a row is about. One that changes the scope is about the entry of the other scope, if no row is about that. */
+  /** Finds the declaration of a row. A row with a changed scope matches the entry in another scope, unless another row does. */
   const declaredFor = (row: CsvRow): DeclaredEntry | DeclaredVip | undefined => {
     const there = bySubject.get(subjectOfRow(row));
     if (there !== undefined || row.section === "vips" || !columns.has("scope")) return there;
@@ -113,7 +111,7 @@ function subjectOf(one: DeclaredEntry | DeclaredVip): string {
     : subjectOfRow({ section: one.list, element: { value: one.value, scope: one.verdictScope } });
 }
 
-/** What can be told only with the whole file, such as what is risky; each at its row. */
+/** Asserts that the resulting file is valid, for example without risky entries; reports errors by row. */
 function refuseUnusable(file: string, text: string, added: readonly CsvRow[], when: ReadOptions): void {
   const path = resolve(file);
   const fromDisk = readerFrom(file);

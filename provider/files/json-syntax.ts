@@ -1,18 +1,18 @@
 import { printable } from "../settings/text";
 import type { Refuse } from "./yaml-parser";
 
-/** Whether other tools read a file as JSON, by its name: then it has to be JSON, and not only YAML. */
+/** Returns whether other tools read the file as JSON because of its name. It must then be JSON, not only YAML. */
 export function isJsonFile(file: string): boolean {
   return /\.json$/i.test(file);
 }
 
-/** Finds what YAML takes and JSON does not: trailing commas, comments, keys without quotes. */
+/** Reports syntax that is valid in YAML but not in JSON: trailing commas, comments, unquoted keys. */
 export function refuseInvalidJson(text: string, refuse: Refuse): void {
   const bom = text.startsWith("\uFEFF") ? 1 : 0;
   const json = text.slice(bom);
   const why = jsonError(json);
   if (why === undefined) return;
-  // The parser doesn't always tell the place: it is the end of the shortest beginning that nothing can complete.
+  // The parser doesn't always report the position, so find the shortest prefix that can't be completed.
   let [low, high] = [0, json.length];
   while (low < high) {
     const middle = (low + high) >> 1;

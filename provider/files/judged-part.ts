@@ -7,18 +7,18 @@ import { entryArguments, memberArguments } from "./declared";
 import type { DeclaredInFile } from "./declared-in-file";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
-/** What one file declares itself. */
+/** The declarations of one file. */
 export type Part = DeclaredInFile["own"];
 
 /**
- * Whether the checks of the lists have nothing to say of any that a file declares, each by itself and with a tenant's own
- * domains. What hundreds of tenants include is read once.
+ * Returns whether each declaration of a file passes the list checks with a tenant's own domains. Cached, because hundreds of tenants may
+ * include the file.
  */
 export function isPartWell(part: Part, own: OwnDomains): boolean {
   return judged(part).isWell(own);
 }
 
-/** Whether all of a file are named by their keys alone: of these no two have to do with each other, since a key is declared once. */
+/** Returns whether the keys alone identify all declarations of a file. Then none of them conflict, because keys are unique. */
 export function areNamedByKeys(part: Part): boolean {
   return judged(part).areKeysNames;
 }
@@ -37,7 +37,7 @@ const JUDGED = new WeakMap<Part, JudgedPart>();
 class JudgedPart {
   readonly areKeysNames: boolean;
   readonly #isRead: boolean;
-  /** Those whose risk nobody has accepted. */
+  /** Entries without an accepted risk. */
   readonly #open: readonly DeclaredEntry[];
   #wasAsked = false;
   #toOwn: ((own: OwnDomains) => boolean) | undefined;
@@ -52,7 +52,7 @@ class JudgedPart {
 
   isWell(own: OwnDomains): boolean {
     if (!this.#isRead) return false;
-    // What only one tenant has is asked one by one.
+    // The first tenant is checked directly; an index only pays off for more.
     if (!this.#wasAsked) {
       this.#wasAsked = true;
       return this.#open.every((entry) => refusalOf(entry, own) === undefined);
@@ -66,9 +66,9 @@ function kindOf({ kind }: DeclaredEntry | DeclaredVip): ListKind {
   return kind === "entry" ? ENTRIES : MEMBERS;
 }
 
-/** Whether the check of its list reads one as it is declared. */
+/** Returns whether the list check accepts a declaration. */
 function isRead(one: DeclaredEntry | DeclaredVip): boolean {
-  // As almost all are, which the check takes without a look at more.
+  // Fast path for most entries, which the check accepts without further analysis.
   if (one.kind === "entry" && one.key === one.value && isPlainEntry(one.key, one.text)) return true;
   const raw = one.kind === "entry" ? entryArguments(one) : memberArguments(one);
   const element = kindOf(one).readElement(raw, undefined);
@@ -76,8 +76,8 @@ function isRead(one: DeclaredEntry | DeclaredVip): boolean {
 }
 
 /**
- * Tells whether one of many may be risky with a tenant's own domains. It asks by these, which are few: one is refused that is one of
- * them, lies below it or above it.
+ * Returns a function that tests whether any entry may be risky with a tenant's own domains. It looks up the few own domains instead of all
+ * entries: an entry is risky if it equals an own domain, or lies below or above it.
  */
 function risksWithOwn(entries: readonly DeclaredEntry[]): (own: OwnDomains) => boolean {
   if (entries.some((entry) => refusalOf(entry, NO_OWN_DOMAINS) !== undefined)) return () => true;
@@ -90,7 +90,7 @@ function risksWithOwn(entries: readonly DeclaredEntry[]): (own: OwnDomains) => b
     if (entryType === "domain") whole.add(domain);
     within.add(domain);
     for (const above of domainsAbove(domain)) within.add(above);
-    // An allow can also be taken for one of them.
+    // An allow may also look like an own domain.
     if (list === "allow") allowed.add(domain);
   }
   return (own) =>

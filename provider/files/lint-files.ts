@@ -9,42 +9,43 @@ import { readerFrom } from "./read-source";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 import type { Policy } from "./settings-schema";
 
-/** What lint found in several settings files. */
+/** The result of linting several settings files. */
 export interface FilesLintResult {
-  /** Each finding once, in the order of files and lines. */
+  /** Findings without duplicates, in the order of files and lines. */
   readonly findings: readonly Finding[];
-  /** All files that were looked at, sorted. */
+  /** All checked files, sorted. */
   readonly files: readonly string[];
-  /** Those that no other includes: a tenant's each. */
+  /** Files that no other file includes: one per tenant. */
   readonly tops: readonly string[];
-  /** The same, each with what it reads and the rules that hold for all of that. */
+  /** The top files with everything they include, and their policies. */
   readonly tenants: readonly LintedTenant[];
-  /** The same of those that another one includes: a file does not stop being a tenant's by that. */
+  /** The included files in the same form: an included file can still belong to a tenant. */
   readonly included: readonly LintedTenant[];
-  /** Whether mistakes kept it from looking for more. */
+  /** Whether mistakes prevented further checks. */
   readonly isPartial: boolean;
 }
 
-/** A file with all that it includes, as far as it could be read. */
+/** A file with everything it includes, as far as readable. */
 export interface LintedTenant {
-  /** All files that it reads, itself first. */
+  /** All files it reads, itself first. */
   readonly files: readonly string[];
   readonly policy: Policy;
-  /** All entries and VIPs, of whichever file. */
+  /** The entries and VIPs of all files. */
   readonly declared: readonly (DeclaredEntry | DeclaredVip)[];
 }
 
-/** Where settings files are looked for when none is named. */
+/** The default directory of settings files. */
 const FOLDER = "settings";
 const SINGLE_FILE = "settings.yaml";
 
 /**
- * Lints several settings files, or all in a folder. One that another one includes is linted through that, as it is used,
- * and not by itself: its own domains and the policy may stand there. That other one is found when it is named too or lies
- * where settings files are looked for; of what else it says errors alone are told, for they can hide others.
+ * Lints several settings files, or all in a directory.
  *
- * @param named files and folders; when empty, the folder `settings`, or else `settings.yaml`.
- * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is none.
+ * An included file is linted as part of the including file, which may contain its own domains and policy. That file is found if it is
+ * named, or lies in the default location. Only errors are reported for its other content, because they can hide further findings.
+ *
+ * @param named files and directories. Default if empty: the directory `settings`, or else `settings.yaml`.
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) if there is none.
  */
 export function lintFiles(named: readonly string[], options: ReadOptions = {}): FilesLintResult {
   const candidates = new Map(filesOf(named).map((file) => [resolve(file), file]));
@@ -54,7 +55,7 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
   for (const file of mayInclude([...candidates.keys()])) {
     const result = lintSettings(file, shared);
     const includes = result.files.some((one) => candidates.has(resolve(one)));
-    // What a file includes that has a mistake can't be told.
+    // The includes of an invalid file are unknown.
     const isUnknown = result.settings === undefined && result.files.length === 1;
     if (includes || isUnknown) results.set(resolve(file), result);
   }
@@ -85,7 +86,7 @@ function asTenant({ files, draft }: LintResult): LintedTenant {
   };
 }
 
-/** Those that no other includes; of a circle, one. */
+/** Returns the files that no other file includes, and one file of each include cycle. */
 function topsOf(results: ReadonlyMap<string, LintResult>): LintResult[] {
   const includedBy = (path: string, { files }: LintResult): string[] =>
     files.map((file) => resolve(file)).filter((file) => file !== path);
@@ -101,8 +102,8 @@ function topsOf(results: ReadonlyMap<string, LintResult>): LintResult[] {
 }
 
 /**
- * Where settings files are looked for, those that name one of these or one that names it, and so on. To read all of them
- * as settings would take long where there are many tenants.
+ * Returns the files in the default location that mention one of the given files, directly or indirectly. Searching the text is faster than
+ * parsing the settings of many tenants.
  */
 function mayInclude(paths: readonly string[]): string[] {
   const rest = new Map(
@@ -123,7 +124,7 @@ function mayInclude(paths: readonly string[]): string[] {
   return found;
 }
 
-/** The text of a file; empty where it can't be read. */
+/** Returns the text of a file; empty if it can't be read. */
 export function textOf(file: string): string {
   try {
     return readerFrom(file)(file);

@@ -9,24 +9,24 @@ import { inspectSettings, type ReadOptions } from "./read-settings";
 import { reviewFindings } from "./reviews";
 import type { Declared, DeclaredEntry, DeclaredVip, Settings } from "./settings";
 
-/** What lint found, and the settings where the files can be used. */
+/** The findings of lint, and the settings if they are valid. */
 export interface LintResult {
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
   readonly settings: Settings | undefined;
-  /** The settings as far as they go, where every file could be read. */
+  /** The incomplete settings; present if every file could be read. */
   readonly draft: Settings | undefined;
-  /** Whether a mistake kept it from looking for more: what is risky, declared twice, or against the policy. */
+  /** Whether a mistake prevented further checks: risks, duplicates, policy. */
   readonly isPartial: boolean;
-  /** All files that were read or should have been, the one asked for first. */
+  /** All files that were read or failed to be read, the requested one first. */
   readonly files: readonly string[];
 }
 
 /**
- * Reads a settings file with all that it includes, and finds everything in it that keeps it from being used, breaks the
- * team's policy, or is worth a look. Asks nothing of the service. Never throws.
+ * Reads a settings file with its includes, and finds all errors, policy violations and suspicious declarations. Sends no request to the
+ * service. Never throws.
  *
- * @param file its path, relative to the working folder.
+ * @param file the path relative to the working directory.
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
   const { settings, draft, findings: found, files } = inspectSettings(file, options);
@@ -42,8 +42,8 @@ export function lintSettings(file: string, options: ReadOptions = {}): LintResul
 }
 
 /**
- * What is to be said of settings that could be read, beside {@link Settings.findings}: the team's policy (errors), and
- * what is worth a look (warnings and notes).
+ * Returns findings on readable settings, in addition to {@link Settings.findings}: policy violations (errors) and suspicious declarations
+ * (warnings and notes).
  */
 export function judgeSettings(settings: Settings): Finding[] {
   return [
@@ -56,12 +56,12 @@ export function judgeSettings(settings: Settings): Finding[] {
   ];
 }
 
-/** An entry that ends within this many days is told. */
+/** Entries that expire within this many days get a note. */
 const SOON_DAYS = 30;
 
-/** Entries that lie below another: needless ones, and exceptions. */
+/** Finds entries below another entry: redundant ones and exceptions. */
 function coveredFindings({ entries }: Settings): Finding[] {
-  // Most of a long list lie below none that could be declared: only what others lie below is looked for.
+  // Most entries of a long list have no declared parent, so index only possible parents.
   const below = entries.filter((entry) => domainsAbove(entry).length > 0);
   const asked = new Set(below.flatMap(domainsAbove));
   if (asked.size === 0) return [];
@@ -81,24 +81,24 @@ function coveredFinding(
     const above = domains.get(scoped(entry, domain));
     if (above === undefined) continue;
     if (above.list !== entry.list) return contradicted(entry, above);
-    // When the wider one ends first, the narrower one will be needed.
+    // If the wider entry expires first, the narrower one is still needed.
     if (!endsBefore(above, entry)) return shadowed(entry, above);
   }
   return undefined;
 }
 
-/** A domain in an entry's scope: in most entries' by itself, which no text has to be made for. */
+/** Returns a lookup key of a domain in an entry's scope. The default scope needs no new string. */
 function scoped({ verdictScope }: DeclaredEntry, domain: string): string {
   return verdictScope === DEFAULT_VERDICT_SCOPE ? domain : `${verdictScope} ${domain}`;
 }
 
-/** The domains that an entry lies below, the nearest first. */
+/** Returns the parent domains of an entry, the nearest first. */
 function domainsAbove({ entryType, value }: DeclaredEntry): string[] {
   if (entryType === "ip") return [];
   const above: string[] = [];
   const at = value.lastIndexOf("@");
   if (at >= 0) above.push(value.slice(at + 1));
-  // The last name alone, as in `com`, is no domain that can be declared.
+  // A top-level domain such as `com` can't be declared.
   const last = value.lastIndexOf(".");
   for (let dot = value.indexOf(".", at + 1); dot >= 0 && dot < last; dot = value.indexOf(".", dot + 1)) {
     above.push(value.slice(dot + 1));
@@ -157,7 +157,7 @@ function endFindings({ entries, vips, expired, today }: Settings): Finding[] {
   ];
 }
 
-/** Scopes that look like a slip of one that is known, and others, each once: a service may know them. */
+/** Finds likely typos of known scopes, and reports other unknown scopes once, because a service may know them. */
 function scopeFindings({ entries }: Settings): Finding[] {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
   const told = new Set<string>();

@@ -8,20 +8,20 @@ import { type Demand, loosening } from "./loosening";
 import type { Declared, DeclaredEntry, DeclaredVip } from "./settings";
 import type { OptionPath } from "./settings-schema";
 
-/** Tells that something which an included file declares is not declared any more; refuses it of what is protected. */
+/** Reports an included declaration that this file removes; an error if it is protected. */
 export function endLoosened(
   one: DeclaredEntry | DeclaredVip,
   place: Place,
   asked: readonly Demand[],
 ): readonly Finding[] {
   const protecting = protectionOf(one, asked);
-  // An allow less is no loosening.
+  // Removing an allow doesn't weaken anything.
   if (protecting.demands.length === 0 && one.kind === "entry" && one.list === "allow") return [];
   const what = `${nameTold(one)}, as ${lineText(one.place)} declares it, is declared no more here`;
   return [loosened(what, one, place, protecting)];
 }
 
-/** Tells what is looser in what is said anew of something that an included file declares. */
+/** Reports weaker settings in an override of an included declaration. */
 export function overrideLoosened(
   one: DeclaredEntry | DeclaredVip,
   below: DeclaredEntry | DeclaredVip,
@@ -59,7 +59,7 @@ function loosened(
   return loosening(told, path, place, demands, { kind, key });
 }
 
-/** What included files say of it under `protect`. */
+/** Returns the `protect` demands of included files that match a declaration. */
 function protectionOf(
   one: DeclaredEntry | DeclaredVip,
   asked: readonly Demand[],
@@ -75,7 +75,7 @@ function protectionOf(
 
 const patterns = new WeakMap<Demand, readonly Pattern[]>();
 
-/** What is protected; read once, whatever is held against it. */
+/** Returns the protect patterns of a demand, parsed once. */
 function patternsOf(demand: Demand): readonly Pattern[] {
   const read = patterns.get(demand) ?? readPatterns(demand.value as readonly string[]);
   patterns.set(demand, read);

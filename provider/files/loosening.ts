@@ -5,24 +5,24 @@ import { type Finding, lineText, type Place } from "./finding";
 import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";
 
 /*
- * A file that many include is reviewed by more people than each that includes it. So what it asks for can be tightened by
- * those, and loosened only where it says itself, under `mayLoosen`, that it may be.
+ * A baseline that many files include is reviewed by more people than each file that includes it. Including files can therefore tighten its
+ * settings, but weaken only those that the baseline lists under `mayLoosen`.
  */
 
-/** What one file asks for. */
+/** A setting that a file demands. */
 export interface Demand {
   readonly path: OptionPath;
   readonly value: unknown;
   readonly place: Place;
-  /** Whether the file lets it be loosened. */
+  /** Whether the file allows weakening it. */
   readonly isFree: boolean;
 }
 
-/** Which way an option is tighter. */
+/** The direction in which an option becomes stricter. */
 interface Direction<Value> {
-  /** Whether another value asks for less than this one. */
+  /** Returns whether a value is weaker than another one. */
   readonly isLooser: (value: Value | undefined, than: Value | undefined) => boolean;
-  /** What asks for as much as both; undefined where nothing does. */
+  /** Returns a value as strict as both; undefined if there is none. */
   readonly both?: (one: Value, other: Value) => Value;
 }
 
@@ -30,31 +30,31 @@ const few: Direction<number> = {
   isLooser: (value = Number.POSITIVE_INFINITY, than = Number.POSITIVE_INFINITY) => value > than,
 };
 
-/** The sooner, the tighter. */
+/** Earlier is stricter. */
 const soon: Direction<string> = {
   isLooser: (value = "", than = "") => few.isLooser(daysOfTerm(value), daysOfTerm(than)),
 };
 
-/** One of two words is a guard. */
+/** One of two values is stricter. */
 function stays<Word>(tight: Word): Direction<Word> {
   return { isLooser: (value, than) => than === tight && value !== tight };
 }
 
-/** The more a list prunes, the less is there that nobody reviewed. */
+/** The more a list prunes, the fewer unreviewed entries remain. */
 const modes: Direction<ListMode> = { isLooser: isLooserMode };
 
-/** Nothing of it may be left out. */
+/** No element may be missing. */
 const all: Direction<readonly string[]> = {
   isLooser: (value = [], than = []) => than.some((one) => !value.includes(one)),
   both: (one, other) => [...new Set([...one, ...other])],
 };
 
-/** Neither more nor less: both would touch, or let be, what was not meant. */
+/** Neither more nor fewer elements: either would touch, or ignore, unintended entries. */
 const same: Direction<readonly string[]> = {
   isLooser: (value = [], than = []) => all.isLooser(value, than) || all.isLooser(than, value),
 };
 
-/** Nobody else, and nobody's login by another. */
+/** No additional people, and no changed logins. */
 const nobodyElse: Direction<Readonly<Record<string, string>>> = {
   isLooser: (value, than) =>
     than !== undefined &&
@@ -67,12 +67,12 @@ function own(record: Readonly<Record<string, string>>, name: string): string | u
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** Two of them can't be compared. */
+/** The values aren't comparable. */
 const asItIs: Direction<unknown> = { isLooser: (value, than) => value !== than };
 
-/** Every rule and option has a direction: without one it does not compile. */
+/** The type requires a direction for every rule and option. */
 const DIRECTIONS = {
-  // Nothing is written that nobody looks at.
+  // Reporting writes no unreviewed change.
   onDrift: stays("report"),
   "policy.requireComment": all,
   "policy.requireTicket": all,
@@ -98,11 +98,11 @@ const DIRECTIONS = {
   "lists.vips.maxRemovals": few,
   "lists.vips.maxRemovalFraction": few,
   "lists.vips.confirmRemovals": asItIs,
-  // An exclusion lasts.
+  // An exclusion is permanent.
   "lists.vips.onDelete": stays("keep"),
 } as const satisfies Readonly<Record<OptionPath, Pick<Direction<never>, "isLooser">>>;
 
-/** What a file says itself, with its place. */
+/** Returns the demands of a file, with their locations. */
 export function demandsOf(content: SettingsFile, placeOf: (path: readonly string[]) => Place): Demand[] {
   const free = new Set<string>(content.mayLoosen);
   return OPTION_PATHS.flatMap((path): Demand[] => {
@@ -113,8 +113,8 @@ export function demandsOf(content: SettingsFile, placeOf: (path: readonly string
 }
 
 /**
- * What follows from what a file says: a mode that prunes is not to be undone by patterns that are ignored, nor a limit by a number
- * that is confirmed, or by a share that lets a list be emptied.
+ * Returns implied demands. Ignored patterns must not undo a pruning mode; a confirmed number, or a fraction that allows emptying a list,
+ * must not undo a limit.
  */
 export function impliedBy(own: readonly Demand[], { mayLoosen = [] }: SettingsFile): Demand[] {
   const free = new Set<string>(mayLoosen);
@@ -134,10 +134,10 @@ export function impliedBy(own: readonly Demand[], { mayLoosen = [] }: SettingsFi
   });
 }
 
-/** The largest share that lets no list be emptied. */
+/** The largest fraction that can't empty a list. */
 const LESS_THAN_ALL = 1 - Number.EPSILON;
 
-/** What a file loosens of what those that it includes ask for: notes where they let it, else errors. */
+/** Returns findings for the demands of included files that a file weakens: notes if allowed, otherwise errors. */
 export function loosenings(own: readonly Demand[], below: readonly Demand[]): Finding[] {
   return own.flatMap(({ path, value, place }) =>
     below
@@ -154,10 +154,10 @@ export function loosenings(own: readonly Demand[], below: readonly Demand[]): Fi
 }
 
 /**
- * A loosening, as a finding.
+ * Builds the finding of an override.
  *
- * @param what what is looser, and than what.
- * @param demands what is loosened.
+ * @param what the weaker setting, and what it is compared with.
+ * @param demands the weakened demands.
  */
 export function loosening(
   what: string,
@@ -176,10 +176,10 @@ export function loosening(
   return { code: "loosening-refused", level: "error", message: `${what}; ${how}`, place, ...about };
 }
 
-/** What a file comes to: what it says itself, else what the files that it includes say, and the tighter where they differ. */
+/** The effective options of a file: its own, otherwise those of included files. The stricter value wins. */
 export class Options {
   readonly #said = new Map<OptionPath, Demand>();
-  /** Those of which no value asks for as much as both. */
+  /** Values without a common stricter one. */
   readonly conflicts: (readonly [one: Demand, other: Demand])[] = [];
 
   constructor(own: readonly Demand[], below: readonly Options[]) {
@@ -206,7 +206,7 @@ export class Options {
     return this.#said.get(path)?.value;
   }
 
-  /** Of `policy`, `lists.entries` or `lists.vips`: the options as a file holds them. */
+  /** Returns the options under `policy`, `lists.entries` or `lists.vips`, as in a file. */
   under(prefix: string): Record<string, unknown> {
     const own = this.demands.filter(({ path }) => path.startsWith(`${prefix}.`));
     return Object.fromEntries(own.map(({ path, value }) => [path.slice(prefix.length + 1), value]));

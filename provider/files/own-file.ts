@@ -3,10 +3,10 @@ import type { Section } from "./edit";
 import type { Settings } from "./settings";
 
 /**
- * The file into which something is added: the tenant's own, where it has the section, else the part of it that `export`
- * split off (`deny-domains.yaml` beside it), else the tenant's own all the same. Never a baseline that others share.
+ * Returns the file for a new element, never a shared baseline: the tenant's own file if it has the section, else a part that `export` split
+ * off (`deny-domains.yaml` in the same directory), else the tenant's own file.
  *
- * @param has whether a file has the section.
+ * @param has returns whether a file has the section.
  */
 export function ownFileFor(
   section: Section,
@@ -19,7 +19,7 @@ export function ownFileFor(
   return [top, ...files.slice(1).filter(isPart)].find(has) ?? top;
 }
 
-/** Whether a file is the tenant's own: the one that was asked for, or a part of it that stands beside it. */
+/** Returns whether a file belongs to the tenant: the requested file, or a part of it in the same directory. */
 export function isOwnFile(one: string, { file, files }: Pick<Settings, "file" | "files">): boolean {
   const top = files[0] ?? file;
   return one === top || (dirname(one) === dirname(top) && /^(?:vips|allow|deny)\b/.test(basename(one)));

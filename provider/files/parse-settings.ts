@@ -6,30 +6,30 @@ import { POLICY_SUBJECTS, type PolicySubject, type SettingsFile, settingsFile } 
 import { isUsual } from "./usual-element";
 import type { YamlSource } from "./yaml-source";
 
-/** A file that was read by itself, whoever includes it. */
+/** A parsed file, independent of the files that include it. */
 export interface ParsedFile {
   readonly source: YamlSource;
-  /** Undefined when there is a mistake in it, but for one in elements of the lists: those are left out. */
+  /** Undefined if the file has mistakes outside of list elements; invalid elements are left out. */
   readonly content: SettingsFile | undefined;
-  /** Where the elements that are not left out stand in the file, for the lists that have others. Default: as in the content. */
+  /** The original indexes of the remaining elements, for lists with invalid ones. Default: unchanged. */
   readonly kept?: Kept;
   readonly findings: readonly Finding[];
 }
 
-/** Reads a file by itself, with what is wrong in it. */
+/** Parses a file and collects its mistakes. */
 export function parsedFile(source: YamlSource): ParsedFile {
   if (source.value === undefined) return { source, content: undefined, findings: source.findings };
   const written = writtenOut(source.value);
   const result = settingsFile.safeParse(withoutUsual(written));
   if (result.success) {
-    // What is checked stays as it is.
+    // The schema doesn't transform the content.
     const content = source.findings.length > 0 ? undefined : (written as SettingsFile);
     return { source, content, findings: source.findings };
   }
   return withMistakes(source, written);
 }
 
-/** A file without the elements that are as almost all are: a schema that explains every mistake takes a while for thousands. */
+/** Removes elements that need no validation: a schema with detailed messages is slow for thousands of elements. */
 function withoutUsual(value: unknown): unknown {
   if (!isMapping(value)) return value;
   const content: Record<string, unknown> = { ...value };
@@ -40,7 +40,7 @@ function withoutUsual(value: unknown): unknown {
   return content;
 }
 
-/** Reads a file that there is a mistake in: the places of elements are those in the whole file. */
+/** Validates a file with mistakes in full, so that indexes match the whole file. */
 function withMistakes(source: YamlSource, written: unknown): ParsedFile {
   const result = settingsFile.safeParse(written);
   if (result.success) throw new TypeError("What is usual is refused, or what is refused is none.");
@@ -51,7 +51,7 @@ function withMistakes(source: YamlSource, written: unknown): ParsedFile {
   return { source, content: undefined, ...withoutRefused(source, written, result.error), findings };
 }
 
-/** Of a file that says who the tenants are that alone is told: each of its keys would be refused. */
+/** For a tenants file, reports only that: otherwise each key would be an error. */
 function targetsFinding(source: YamlSource, written: unknown): readonly Finding[] | undefined {
   if (!isMapping(written) || !isMapping(written["tenants"])) return undefined;
   const message =
@@ -61,7 +61,7 @@ function targetsFinding(source: YamlSource, written: unknown): readonly Finding[
 
 type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
 
-/** A file without the elements that are refused, so that lint finds more than one kind of mistake at once. */
+/** Removes invalid elements, so that lint can find other kinds of mistakes in the same run. */
 function withoutRefused(
   source: YamlSource,
   written: unknown,
@@ -100,7 +100,7 @@ const FORMAT: FileFormat = {
   },
 };
 
-/** Elements that are a text alone, as the mapping that they stand for. */
+/** Expands short elements to mappings. */
 function writtenOut(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const elements = (list: unknown, key: string): unknown =>

@@ -2,39 +2,39 @@ import { lineEndAfter, linesIn } from "./edit-element";
 import type { Section } from "./edit-section";
 import { ELEMENT_FIELD_NAMES } from "./element-fields";
 
-/** An element of a list that every reader of YAML reads alike: a dash and a text, or lines of a known key and a text each. */
+/** A list element that all YAML parsers read alike: a dash and a text, or known keys with a text on each line. */
 export interface PlainElement {
-  /** Where its dash's line begins, and where its last line ends, with the end of that. */
+  /** The start of the dash's line, and the end of the last line with its newline. */
   readonly from: number;
   readonly until: number;
-  /** Its first line, from 1. */
+  /** The first line, from 1. */
   readonly line: number;
-  /** From what follows the dash to the last character that says something. */
+  /** From the content after the dash to the last character of content. */
   readonly start: number;
   readonly end: number;
-  /** Where what it declares stands (the value or mailbox): its line, and its first column, and the one behind it, from 1. */
+  /** The location of the value or mailbox: its line, first column and exclusive end column, from 1. */
   readonly subjectLine: number;
   readonly subjectColumn: number;
   readonly subjectEndColumn: number;
   readonly data: string | Readonly<Record<string, PlainValue>>;
 }
 
-/** A text, or the decision that it stays, as it is written by this package. */
+/** A text, or a review as this package writes it. */
 type PlainValue = string | Readonly<Record<string, string>>;
 
-/** A section some of whose elements are plain. */
+/** A section with plain elements. */
 export interface PlainSection {
   readonly name: Section;
-  /** Where its key stands in the text that is left. */
+  /** The offset of its key in the remaining text. */
   readonly keyStart: number;
   /** The column of the dashes, from 0. */
   readonly column: number;
-  /** Where its last plain lines were, in the text that is left. */
+  /** The offset of its last plain lines in the remaining text. */
   readonly lastGap: number;
   readonly elements: readonly PlainElement[];
 }
 
-/** Lines that were taken out: where, in the text that is left, and how much up to there. */
+/** The position of removed lines in the remaining text, and the amount removed up to there. */
 export interface Gap {
   readonly at: number;
   readonly line: number;
@@ -47,15 +47,15 @@ export interface WithoutPlain {
   readonly left: string;
   readonly sections: readonly PlainSection[];
   readonly gaps: readonly Gap[];
-  /** How many texts, mappings and dashes were taken out. */
+  /** The number of removed texts, mappings and dashes. */
   readonly values: number;
 }
 
 /**
- * Takes the plain elements out of a settings file: almost all lines of a long one are such, and a parser of all of YAML takes a
- * hundred times as long for them. What is left tells whether they stood where they seem to.
+ * Removes the plain elements of a settings file. Almost all lines of a long file are plain, and a full YAML parser is a hundred times
+ * slower. The remaining text shows whether they were where they seem to be.
  *
- * @param most how many values it takes out at most; of a text with more, none.
+ * @param most the maximum number of values to remove; a text with more is left unchanged.
  */
 export function withoutPlainElements(text: string, most = Number.POSITIVE_INFINITY): WithoutPlain {
   const scan = new Scan(text, most);
@@ -74,7 +74,7 @@ class Scan {
   readonly #gaps: Gap[] = [];
   readonly #left: string[] = [];
   #values = 0;
-  /** How far the text is among what is left, or was taken out; and how many lines that is. */
+  /** The offset up to which the text is processed, and its number of lines. */
   #done = 0;
   #doneLines = 0;
   #leftLength = 0;
@@ -95,7 +95,7 @@ class Scan {
     return { left: this.#left.join(""), sections: this.#sections, gaps: this.#gaps, values: this.#values };
   }
 
-  /** Reads a section's lines; answers where they end. */
+  /** Scans the lines of a section; returns their end. */
   section(name: Section, keyStart: number, from: number): number {
     const text = this.#text;
     const key = this.#leftLength + keyStart - this.#done;
@@ -120,7 +120,7 @@ class Scan {
         line = read.nextLine;
         continue;
       }
-      // A blank line or a comment goes with the elements around it; behind any other, it may be a part of that.
+      // Blank lines and comments belong to the surrounding elements. After another line, they may be part of its value.
       const [empty = ""] = matchAt(EMPTY, text, at) ?? [];
       if (empty !== "") {
         at += empty.length;
@@ -131,7 +131,7 @@ class Scan {
       if (indent.length === 0 && matchAt(DASH_ALONE, text, at) === null) break;
       if (column === undefined && sign === "-") column = indent.length;
       endRun();
-      // To the next line with a dash of the section's: it may begin a plain one.
+      // Continue at the next dash of the section, which may start a plain element.
       do {
         at = lineEndAfter(text, at);
         line += 1;
@@ -169,7 +169,7 @@ interface Read {
   readonly values: number;
 }
 
-/** The plain element whose first line is at a place; undefined where there is none. */
+/** Returns the plain element at an offset; undefined if there is none. */
 function elementAt(text: string, from: number, line: number, section: Section): Read | undefined {
   const dash = matchAt(DASH, text, from);
   if (dash === null) return undefined;
@@ -209,7 +209,7 @@ function elementAt(text: string, from: number, line: number, section: Section): 
     }
     const pair = key === undefined ? null : matchAt(PAIR, text, at);
     if (pair === null || pair[1]?.length !== inner) {
-      // What stands further in goes on with it, or is a mistake.
+      // Deeper indentation continues the element, or is a mistake.
       const [, next = "", sign = ""] = matchAt(ANY, text, at) ?? [];
       if (sign !== "" && next.length > column) return undefined;
       break;
@@ -246,7 +246,7 @@ function elementAt(text: string, from: number, line: number, section: Section): 
   };
 }
 
-/** What a text says as it is written; undefined where it may be read as something else than that text. */
+/** Returns the value of a plain scalar; undefined if a parser might read another value. */
 function saidBy(written: string): string | undefined {
   const first = written[0];
   if (first === '"' || first === "'") return written.slice(1, -1);
@@ -266,13 +266,13 @@ function decisionOf(
   return reason === undefined ? undefined : { on, by, reason };
 }
 
-/** A day, an IPv4 address, or what holds a letter that no number of any kind has. */
+/** A day, an IPv4 address, or text with a letter that occurs in no number format. */
 const NO_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d+(?:\.\d+){3,})$|[g-np-wyzG-NP-WYZ]/;
 
-/** What no reader takes for true, false or nothing. */
+/** Text that no parser reads as a boolean or null. */
 const NO_WORD = /^(?!(?:null|true|false|y|yes|n|no|on|off)$)/i;
 
-// Of these a text is made: no tab, nothing invisible, and nothing of which two characters make one.
+// The characters of plain texts: no tabs, invisible characters or combining characters.
 const LETTERS = "\\u00a1-\\u1fff\\u3040-\\ud7ff";
 const PLAIN = `[A-Za-z0-9](?:[!"$-9;-~${LETTERS}]|:(?=[!-~${LETTERS}])|(?<! )#| +(?=[!"$-~${LETTERS}]))*`;
 const TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|'[ -&(-~${LETTERS}]*'|${PLAIN}`;
@@ -282,13 +282,13 @@ const KEY = ["value", "email", ...ELEMENT_FIELD_NAMES].join("|");
 const HEAD = new RegExp(`^(vips|allow|deny):${BEHIND.replace("|$", "")}`, "gm");
 const DASH = new RegExp(`( *)-( +)(?:(${KEY}): +)?(${TEXT})${BEHIND}`, "y");
 const PAIR = new RegExp(`( *)(${KEY}): +(${TEXT})${BEHIND}`, "y");
-// Between braces, words alone, with a space between.
+// In braces, only words separated by single spaces.
 const WORD = `[\\w.@+/()'${LETTERS}-]+`;
 const FLOW_TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${WORD})?(?: ${WORD})*`;
 const DECISION = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
 const MARK = new RegExp(`( *)reviewed: +(${DECISION})${BEHIND}`, "y");
 const EMPTY = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
-/** A dash that begins an element, and not a text. */
+/** A dash that starts an element and not a text. */
 const DASH_ALONE = /-(?=[ \r\n]|$)/y;
 const ANY = /([ \t]*)([^\r\n]?)/y;
 
@@ -297,7 +297,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 }
 
-/** Whether a line begins an element of a section, or ends the section. */
+/** Returns whether a line starts an element or ends the section. */
 function isDashOrKey(text: string, at: number, column: number | undefined): boolean {
   const [, indent = "", sign = ""] = matchAt(ANY, text, at) ?? [];
   if (sign === "") return false;

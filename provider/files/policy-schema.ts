@@ -4,7 +4,7 @@ import { daysOfTerm } from "../settings/term";
 import { quote } from "../settings/text";
 import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } from "./schema-words";
 
-/** The sections that declare something. */
+/** The sections with declarations. */
 export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
 
 const subjects = (what: string) =>
@@ -15,12 +15,12 @@ const subjects = (what: string) =>
     .describe(what)
     .optional();
 
-/** A login at GitHub or GitLab, as far as all of theirs look alike. */
+/** A login at GitHub or GitLab: only their common format is checked. */
 const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
   error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
 });
 
-/** Of two names of one login, one approval would stand for two people. */
+/** With two names for one login, one approval would count for two people. */
 const approvers = z
   .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
   .check((context) => {
@@ -34,7 +34,7 @@ const approvers = z
     }
   });
 
-/** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
+/** The rules of a team's policy. `lint` and `plan` report each violation. */
 export const policyRules = z.strictObject(
   {
     requireComment: subjects("What must say why it is there."),
@@ -72,10 +72,10 @@ export const policyRules = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
-/** The rules of a team. */
+/** A team's policy. */
 export type Policy = z.infer<typeof policyRules>;
 
-/** What a rule of a team is about. */
+/** A section that a policy rule applies to. */
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
 function isExpression(text: string): boolean {

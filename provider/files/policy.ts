@@ -7,10 +7,7 @@ import type { Finding } from "./finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { type Policy, type PolicySubject, policyRules } from "./settings-schema";
 
-/**
- * Holds settings to the rules of the team's own `policy`. Each rule that is broken is an error at the line that declares
- * the entry or VIP, with what to write there.
- */
+/** Checks settings against the team's policy. Each violation is an error at the line of the declaration, with its fix. */
 export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
   const rules = rulesOf(policy, today);
   if (rules.length === 0) return [];
@@ -26,7 +23,7 @@ export function policyFindings({ today, entries, vips, policy }: Settings): Find
   return findings;
 }
 
-/** A rule of a team's policy, as `lint` names it where it is broken. */
+/** The code of a violated policy rule, as in `lint`. */
 export type PolicyCode =
   | "policy-comment"
   | "policy-ticket"
@@ -36,20 +33,20 @@ export type PolicyCode =
   | "policy-two-people"
   | "policy-whole-domain";
 
-/** What a team's rules ask of an entry or a VIP, wherever it is declared. A text that is there is not empty. */
+/** The fields that policy rules check, for any way of declaring. Texts are not empty. */
 export interface Accountable {
-  /** Why it is here. */
+  /** The reason for the declaration. */
   readonly comment?: string | undefined;
   readonly ticket?: string | undefined;
-  /** Who answers for it. */
+  /** The responsible person. */
   readonly owner?: string | undefined;
-  /** Who else agreed. */
+  /** The person who agreed. */
   readonly approvedBy?: string | undefined;
-  /** The last day (UTC) of it, `2027-03-31`, or `never`. */
+  /** The last day (UTC), `2027-03-31`, or `never`. */
   readonly expires?: string | undefined;
 }
 
-/** An entry, as a team's rules look at it. */
+/** An entry, as policy rules see it. */
 export interface AccountableEntry extends Accountable {
   readonly kind: "entry";
   readonly list: List;
@@ -59,17 +56,17 @@ export interface AccountableEntry extends Accountable {
   readonly acceptRisk?: string | undefined;
 }
 
-/** A VIP, as a team's rules look at it. */
+/** A VIP, as policy rules see it. */
 export interface AccountableVip extends Accountable {
   readonly kind: "vip";
 }
 
 /**
- * The rules of a team's policy as a question: which of them an entry or a VIP breaks.
+ * Builds a function that returns the policy rules an entry or VIP violates.
  *
- * @param policy as a settings file holds it.
+ * @param policy the policy as in a settings file.
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
- * @throws {InvalidArgumentError} for a rule that there is none of, or that can't be read: it would be held by nobody.
+ * @throws {InvalidArgumentError} for an unknown or invalid rule, which would otherwise be ignored.
  */
 export function policyJudge(
   policy: Policy,
@@ -97,7 +94,7 @@ function rulesOf(policy: Policy, today: string): Rule[] {
 
 interface Rule {
   readonly code: PolicyCode;
-  /** What is wrong with one that breaks the rule, and what to write in a settings file. */
+  /** Describes the violation and its fix in a settings file; undefined if the rule is met. */
   readonly broken: (one: AccountableEntry | AccountableVip) => string | undefined;
 }
 
@@ -109,7 +106,7 @@ function commentRule(subjects: Subjects): Rule | undefined {
   );
 }
 
-/** A ticket that is there must look like one, whether it is asked for or not. */
+/** An optional ticket must match the pattern too. */
 function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule | undefined {
   if (subjects.length === 0 && pattern === undefined) return undefined;
   const ticket = pattern === undefined ? undefined : RE2JS.compile(pattern);
@@ -141,7 +138,7 @@ function expiryRule(subjects: Subjects): Rule | undefined {
   );
 }
 
-/** An allow that says nothing of its end has none, so it is as bad as `never`; where it must say, that is told instead. */
+/** A missing expiry counts as `never`, unless the rule that requires an expiry reports it. */
 function maxDaysRule(
   maxDays: number | undefined,
   requireExpiry: Subjects = [],
@@ -194,7 +191,7 @@ function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
   };
 }
 
-/** A rule on the subjects that the policy names. */
+/** Builds a rule for the sections in the policy. */
 function required(
   subjects: Subjects = [],
   code: PolicyCode,
@@ -219,7 +216,7 @@ function told(one: DeclaredEntry | DeclaredVip, what: string): string {
   return `${quote(one.written)} ${what}${how}. The team's policy asks for it`;
 }
 
-/** "Reyes, Dana" and "dana reyes" are one. */
+/** Ignores word order and case: "Reyes, Dana" equals "dana reyes". */
 export function isSamePerson(one: string, other: string): boolean {
   const words = (name: string): string =>
     name
@@ -232,7 +229,7 @@ export function isSamePerson(one: string, other: string): boolean {
   return words(one) === words(other);
 }
 
-/** Undefined beyond the last day there is. */
+/** Undefined if the date is out of range. */
 function daysAfter(day: string, days: number): string | undefined {
   const date = new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
   return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999

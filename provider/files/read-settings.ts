@@ -22,46 +22,45 @@ import type { SettingsFile } from "./settings-schema";
 import { wrongTogether } from "./wrong-together";
 import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
 
-/** How settings files are read. */
 export interface ReadOptions {
-  /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
+  /** The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today. */
   readonly today?: string;
-  /** Own domains beside those of the files, in canonical form. Default: those of EMAIL_SECURITY_OWN_DOMAINS. */
+  /** Own domains in addition to those of the files, in canonical form. Default: those of EMAIL_SECURITY_OWN_DOMAINS. */
   readonly ownDomains?: readonly string[];
-  /** Reads a file as text; throws when it can't. Default: from the disk, as UTF-8. */
+  /** Reads a file as text; throws if it can't. Default: from disk, as UTF-8. */
   readonly readFile?: (path: string) => string;
-  /** Reads what is in a file. Default: {@link readYaml}; one of `readingOnce` where the same texts are read again. */
+  /** Parses a file. Default: {@link readYaml}; use `readingOnce` if the same texts are read repeatedly. */
   readonly readYaml?: ReadYaml;
-  /** Keeps what is included by several, where more than one tenant's files are read: a file is read once. */
+  /** Caches included files when reading the files of several tenants. */
   readonly cache?: ReadCache;
-  /** Whether what is wrong with all files together is looked for too, such as what is risky. Default: true. */
+  /** Whether to check all files together, for example for risky entries. Default: true. */
   readonly together?: boolean;
 }
 
-/** Included files that were read, by their absolute paths. Make one with `new Map()`. */
+/** Parsed included files by absolute path. Create one with `new Map()`. */
 export type ReadCache = Map<string, ParsedFile>;
 
-/** The settings, where the files can be used, and all that was found in them. */
+/** The settings, if they are valid, and all findings. */
 export interface ReadResult {
   readonly settings: Settings | undefined;
-  /** The settings as far as they go, where every file could be read and yet not all of it be used: to find more in them. */
+  /** The incomplete settings; present if every file could be read. Used for finding more mistakes. */
   readonly draft: Settings | undefined;
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
-  /** All files that were read or should have been, the one asked for first, as in {@link Place.file}. */
+  /** All files that were read or failed to be read, the requested one first; see {@link Place.file}. */
   readonly files: readonly string[];
-  /** Where each of them but the first is included: the first such line. */
+  /** The location of the first `include` of each file. */
   readonly includedAt: ReadonlyMap<string, Place>;
 }
 
-/** More files than any tenant's settings have. */
+/** More files than any tenant has. */
 const MAX_FILES = 1_000;
 
 /**
- * Reads a tenant's settings file with all that it includes.
+ * Reads a tenant's settings file with all includes.
  *
- * @param file its path, relative to the working folder.
- * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake at its place.
+ * @param file the path relative to the working directory.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes and their locations.
  */
 export function readSettings(file: string, options: ReadOptions = {}): Settings {
   const { settings, findings } = inspectSettings(file, options);
@@ -69,7 +68,7 @@ export function readSettings(file: string, options: ReadOptions = {}): Settings 
   return settings;
 }
 
-/** The same for tools that tell findings: it does not throw. */
+/** Reads settings like {@link readSettings}, but returns findings instead of throwing. */
 export function inspectSettings(
   file: string,
   {
@@ -92,7 +91,7 @@ export function inspectSettings(
   const entries = sorted(top.entries.values());
   const vips = sorted(top.vips.values());
   const together = isJudged ? wrongTogether(entries, vips, top) : [];
-  // Options that name what is declared can be judged only when all of it was understood.
+  // Options that refer to declarations can be checked only if all declarations are valid.
   const judged = hasErrors(reading.findings)
     ? together.filter(({ code }) => code !== "list-options")
     : together;
@@ -103,12 +102,12 @@ export function inspectSettings(
     files,
     today,
     ownDomains: [...top.ownDomains],
-    // One environment may be that of several tenants' files.
+    // Several tenants may share one environment.
     tenantDomains: own === undefined || own.ownDomains.size === 0 ? ownDomains : [...own.ownDomains],
     policy: top.options.under("policy"),
     rules: {
       ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
-      // Those of the environment are no part of what is declared.
+      // Own domains of the environment aren't declared.
       ownDomains: [...(own?.ownDomains ?? [])].sort(),
     },
     ...(onDrift === undefined ? {} : { onDrift }),
@@ -122,17 +121,17 @@ export function inspectSettings(
   return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };
 }
 
-/** What one file comes to, with what it includes. */
+/** The effective content of a file with its includes. */
 interface Effective {
   readonly file: string;
   readonly entries: ReadonlyMap<string, DeclaredEntry>;
   readonly vips: ReadonlyMap<string, DeclaredVip>;
-  /** What it and each that it includes declare themselves. */
+  /** The declarations of the file and of each included file. */
   readonly parts: readonly Part[];
   readonly ownDomains: ReadonlySet<string>;
-  /** The rules and the options of the lists. */
+  /** The policy rules and list options. */
   readonly options: Options;
-  /** What it asks for itself, and all files that it includes. */
+  /** The demands of the file and of all included files. */
   readonly demands: readonly Demand[];
 }
 
@@ -144,16 +143,16 @@ class Reading {
   readonly includedAt = new Map<string, Place>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
   readonly excluded: Excluded[] = [];
-  /** Whether every file could be read: what one of them says could be undone by another. */
+  /** Whether every file could be read. An unread file might override others. */
   isWhole = true;
-  /** Whether something that a file declares has a mistake, and was left out. */
+  /** Whether invalid declarations were left out. */
   hasGaps = false;
   readonly #today: string;
   readonly #read: Readers;
   readonly #cache: ReadCache | undefined;
   readonly #told = new Set<string>();
   readonly #done = new Map<string, Effective | undefined>();
-  /** The files that are being read: one that includes itself is found here. */
+  /** The stack of files being read, for detecting include cycles. */
   readonly #open: string[] = [];
 
   constructor(today: string, read: Readers, cache: ReadCache | undefined) {
@@ -162,7 +161,7 @@ class Reading {
     this.#cache = cache;
   }
 
-  /** @param from where it is included. */
+  /** @param from the location of the include. */
   file(path: string, from?: Place): Effective | undefined {
     const name = normalize(path);
     const identity = resolve(name);
@@ -176,7 +175,7 @@ class Reading {
       this.isWhole = false;
       return undefined;
     }
-    // Included on two ways, it is the same file.
+    // A file that is included twice is read once.
     if (this.#done.has(identity)) return this.#done.get(identity);
     if (this.files.size >= MAX_FILES) {
       this.#refuse("include-too-many", `more than ${MAX_FILES} files are included`, from);
@@ -213,11 +212,11 @@ class Reading {
     return this.#merged(parsed, content, below);
   }
 
-  /** A file by itself; undefined when it can't be read. */
+  /** Parses a file; undefined if it can't be read. */
   #parsed(file: string, from: Place | undefined): ParsedFile | undefined {
     const path = resolve(file);
     const before = this.#cache?.get(path);
-    // Another name for it would be told as its place.
+    // A cached file with another name would have wrong locations.
     if (before?.source.file === file) return before;
     const source = readSource(file, this.#read, from);
     if (isFinding(source)) {
@@ -236,7 +235,7 @@ class Reading {
     for (const one of expired) this.expired.push(one);
     if (below.length === 0 && content.remove === undefined) return this.#alone(parsed, content, own);
     const ownSubjects = new Set(own.map(subjectOf));
-    // What a file says anew with an end has that end, whatever is said of it below.
+    // An expired override still replaces the included declaration.
     const ended = new Map(
       expired.filter((one) => !ownSubjects.has(subjectOf(one))).map((one) => [subjectOf(one), one]),
     );
@@ -244,7 +243,7 @@ class Reading {
     const asked = demandsBelow(below);
     const { removals, findings: twice } = removalsIn(source, content);
     for (const one of twice) this.findings.push(one);
-    // Of most, nothing is taken out, and lists are long.
+    // Most long lists have no removals, so copy them in one step.
     const isAllKept = removals.size === 0 && ended.size === 0;
     const entries = new Map(isAllKept ? below[0]?.entries : []);
     const vips = new Map(isAllKept ? below[0]?.vips : []);
@@ -281,7 +280,7 @@ class Reading {
       for (const vip of one.vips.values()) takeIn(vips, vip);
     }
     for (const { place, written, count, section } of removals.values()) {
-      // It may be of what was left out.
+      // The removal may refer to an invalid declaration that was left out.
       if (count > 0 || this.hasGaps) continue;
       this.findings.push({
         code: "remove-nothing",
@@ -317,11 +316,11 @@ class Reading {
     };
   }
 
-  /** What a file comes to that includes none: where it is kept for many tenants, the same for all. */
+  /** Returns the effective content of a file without includes. Cached, because many tenants may share it. */
   #alone(parsed: ParsedFile, content: SettingsFile, own: DeclaredInFile["own"]): Effective {
     const known = ALONE.get(own);
     if (known !== undefined) return known;
-    // In the order in which all of a tenant are told: few of its own are left to be put among them.
+    // Already sorted, so that sorting a tenant with few declarations of its own is fast.
     const entries = new Map<string, DeclaredEntry>();
     const vips = new Map<string, DeclaredVip>();
     for (const one of sorted(own)) {
@@ -340,7 +339,7 @@ class Reading {
     return effective;
   }
 
-  /** The options, and all that is asked for; what loosens what an included file asks for is told, or refused. */
+  /** Returns the effective options and all demands; reports weaker overrides. */
   #options(
     source: YamlSource,
     content: SettingsFile,
@@ -359,12 +358,12 @@ class Reading {
         source.placeOf(["include"]),
       );
     }
-    // What one included file says can be looser than what another one asks for, too.
+    // An included file can also be weaker than another included file.
     for (const finding of loosenings(options.demands, asked)) this.#tell(finding);
     return { options, demands: [...asked, ...own, ...impliedBy(own, content)] };
   }
 
-  /** The same is told once, on however many ways it comes. */
+  /** Reports a finding once, even if several include paths lead to it. */
   #tell(finding: Finding): void {
     const identity = JSON.stringify([finding.code, finding.message, finding.place]);
     if (this.#told.has(identity)) return;
@@ -379,7 +378,7 @@ class Reading {
 
 const ALONE = new WeakMap<DeclaredInFile["own"], Effective>();
 
-/** What all these files ask for, each once, on however many ways it is included. */
+/** Returns the demands of all files without duplicates. */
 function demandsBelow(below: readonly Effective[]): readonly Demand[] {
   return [...new Set(below.flatMap(({ demands }) => demands))];
 }

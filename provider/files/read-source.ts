@@ -9,9 +9,9 @@ import { isBeyondRepositoryOf } from "./repository";
 import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
 
 /**
- * Reads a YAML file; where it can't be read, what is told of that.
+ * Reads a YAML file; returns a finding if it can't be read.
  *
- * @param from where it is included: that is the line to mend, where there is no such file.
+ * @param from the location of the include, which is the line to fix if the file doesn't exist.
  */
 export function readSource(
   file: string,
@@ -38,13 +38,13 @@ export function readSource(
   return read(text.replace(/^\uFEFF/, ""), file);
 }
 
-/** How a file is got, and how what is in it is read. */
+/** Functions for loading and parsing a file. */
 interface SourceReaders {
   readonly readFile: (path: string) => string;
   readonly readYaml?: ReadYaml;
 }
 
-/** The file beside it that was meant, as it seems. */
+/** Suggests a similar file name in the same directory. */
 function meantInstead(file: string): string {
   try {
     const near = nearestName(basename(file), readdirSync(dirname(file)));
@@ -54,12 +54,12 @@ function meantInstead(file: string): string {
   }
 }
 
-/** Whether a file could not be read, and this is why. */
+/** Returns whether the result is a finding, because the file could not be read. */
 export function isFinding(source: YamlSource | Finding): source is Finding {
   return "level" in source;
 }
 
-/** Why a path can't be included: a finding's code and message; undefined when it can. */
+/** Returns the code and message of a finding if a path can't be included; otherwise undefined. */
 export function includeRefusal(path: string): [code: string, message: string] | undefined {
   if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
     return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
@@ -73,8 +73,8 @@ export function includeRefusal(path: string): [code: string, message: string] | 
 }
 
 /**
- * Reads files from the disk: plain ones, and none beyond the repository that the top file is named in, also over a link.
- * What stands elsewhere is not reviewed, and would be shown in a message.
+ * Returns a reader for regular files in the repository of the top file, after resolving links. Other files aren't reviewed, and messages
+ * could leak their content.
  */
 export function readerFrom(top: string): (path: string) => string {
   const isBeyond = isBeyondRepositoryOf(top);
@@ -92,7 +92,7 @@ export function readerFrom(top: string): (path: string) => string {
   };
 }
 
-/** A file of another encoding, or damaged. */
+/** A file in another encoding, or a damaged one. */
 class NotUtf8 extends Error {
   readonly line: number;
   readonly column: number;

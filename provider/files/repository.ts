@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 
-/** The git repository that a folder is in: its top folder; undefined where it is in none. */
+/** Returns the root of the git repository that contains a directory; undefined if there is none. */
 export function repositoryOf(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;
@@ -10,14 +10,13 @@ export function repositoryOf(folder: string): string | undefined {
 }
 
 /**
- * The git repository that keeps a file, whatever the working directory is: a submodule or a nested repository is one of its own, and a
- * link is where it leads to.
+ * Returns the root of the git repository that contains a file. Submodules and nested repositories count as their own; links are resolved.
  */
 export function repositoryOfFile(file: string): string | undefined {
   return repositoryOf(dirname(realPath(resolve(file))));
 }
 
-/** A file's path as git names it in a repository, whose top directory this is. */
+/** Returns a file's path in a repository, as git names it. */
 export function pathInRepository(repository: string, file: string): string {
   return relative(realPath(repository), realPath(resolve(file)))
     .split(sep)
@@ -25,14 +24,14 @@ export function pathInRepository(repository: string, file: string): string {
 }
 
 /**
- * The directory in which git keeps what all working trees of a repository share.
+ * Returns the git directory that all working trees of a repository share.
  *
- * @param repository its top directory.
+ * @param repository the root of the repository.
  */
 export function gitDirectoryOf(repository: string): string | undefined {
   try {
     const place = join(repository, ".git");
-    // Of a submodule, or another working tree, it is a file that names the directory.
+    // In submodules and linked working trees, `.git` is a file that names the directory.
     const [, named] = statSync(place).isDirectory()
       ? []
       : (/^gitdir: (.*\S)\s*$/m.exec(readFileSync(place, "utf8")) ?? []);
@@ -45,29 +44,29 @@ export function gitDirectoryOf(repository: string): string | undefined {
   }
 }
 
-/** Whether a path, absolute or relative to the working folder, leads out of a folder. Links are not followed. */
+/** Returns whether a path (absolute, or relative to the working directory) leads outside a directory. Doesn't resolve links. */
 export function isOutside(folder: string, path: string): boolean {
   const within = relative(folder, path);
-  // On Windows, from one drive to another.
+  // On Windows, the path may be on another drive.
   return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
 }
 
-/** Tells of a path whether it leads out of where the files of a settings file may be, over links too. */
+/** Returns a function that tests whether a path leads outside the allowed directory of a settings file, after resolving links. */
 export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
   const boundary = boundaryOf(file);
   return (path) => isOutside(boundary, realPath(resolve(path)));
 }
 
 /**
- * The folder in which a settings file and all that it includes have to be: the git repository that it is named in. A file or
- * folder that is a link is where it leads to, so what decides is the name and not the place. Where there is no repository,
- * it is the working folder, or the folder up to which its name leads (`..` of `../settings/acme.yaml`), or the file's own.
+ * Returns the directory that must contain a settings file and its includes: the git repository in which it is named, even if the file or a
+ * directory is a link. Without a repository: the working directory, the directory that a relative name leads up to (`..` of
+ * `../settings/acme.yaml`), or the file's own directory.
  */
 function boundaryOf(file: string): string {
   const path = resolve(file);
   const here = process.cwd();
   const repository = repositoryOf(here);
-  // A folder of the repository that is a link into another repository is still not reviewed in this one.
+  // Changes behind a link into another repository aren't reviewed in this one.
   if (repository !== undefined && !isOutside(repository, path)) return realPath(repository);
   return realPath(repositoryOf(dirname(path)) ?? namedFolder(file, here));
 }
@@ -80,7 +79,7 @@ function namedFolder(file: string, here: string): string {
   return up > 0 ? resolve(here, ...steps.slice(0, up)) : dirname(path);
 }
 
-/** What a path leads to; of what is not there, as far as it is. */
+/** Resolves links as far as the path exists. */
 export function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -4,16 +4,16 @@ import type { Finding } from "./finding";
 import type { Declared, DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import type { Reviewed } from "./settings-schema";
 
-/** How long a decision holds where the team's policy says nothing of it. */
+/** The default review interval. */
 export const REVIEW_EVERY = "90d";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * The day (UTC) from which on something is to be looked at anew, `2027-02-21`; far ahead where days end.
+ * Returns the day (UTC) from which a review is due: `2027-02-21`. Capped at the last valid day.
  *
- * @param from the day of the last decision, or on which it came to be.
- * @param every as `policy.reviewEvery` has it.
+ * @param from the day of the last review, or of creation.
+ * @param every the interval, as in `policy.reviewEvery`.
  */
 export function dueFrom(from: string, every: string = REVIEW_EVERY): string {
   const days = daysOfTerm(every) ?? daysOfTerm(REVIEW_EVERY) ?? 0;
@@ -24,8 +24,8 @@ export function dueFrom(from: string, every: string = REVIEW_EVERY): string {
 const LAST_DAY = Date.parse("9999-12-31T00:00:00Z");
 
 /**
- * Whether a decision holds on a day. One that is dated more than a day ahead (somewhere it is tomorrow already) does not: it
- * would put off the next one for as long as somebody likes.
+ * Returns whether a review is valid on a day. A date more than a day ahead (the allowance is for time zones) is invalid: it could postpone
+ * the next review indefinitely.
  */
 export function holds(
   reviewed: Reviewed | undefined,
@@ -40,8 +40,8 @@ function isAhead({ on }: Reviewed, today: string): boolean {
 }
 
 /**
- * What the files alone tell of reviews, where the policy asks for them: a warning for each decision that is past its time, and a
- * note a file of how much in it says nothing of a review. Since when that stands only the service knows.
+ * Returns review findings if the policy requires reviews: a warning for each overdue review, and a note per file that counts declarations
+ * without one. Only the service knows how long those have existed.
  */
 export function reviewFindings(settings: Settings): Finding[] {
   const { entries, vips, policy } = settings;
@@ -79,7 +79,7 @@ function overdueFinding(
   };
 }
 
-/** At the first of them in the file. */
+/** Reports at the first one in the file. */
 function neverFinding(some: readonly (DeclaredEntry | DeclaredVip)[], every: string): Finding {
   const [first] = some.toSorted(({ place: one }, { place: other }) => one.line - other.line);
   const vips = some.filter(({ kind }) => kind === "vip").length;

@@ -1,17 +1,17 @@
 import { RISKS, type RiskKind } from "../settings/risk";
 import type { FindingLevel } from "./finding";
 
-/** A kind of finding, for those who meet its code: in an editor, a pull request, a report. */
+/** Describes a kind of finding, for editors, pull requests and reports. */
 export interface Rule {
   readonly code: string;
   readonly level: FindingLevel;
   /** A few words. */
   readonly title: string;
-  /** Why it is told, and what to do: some sentences. */
+  /** Why it matters and what to do, in a few sentences. */
   readonly help: string;
 }
 
-/** What is known of a finding's code; of one that is not known, that it is one. */
+/** Returns the rule of a code, or a generic one for an unknown code. */
 export function ruleOf(code: string, level: FindingLevel): Rule {
   return RULES.get(code) ?? { code, level, title: code.replaceAll("-", " "), help: "See its message." };
 }
@@ -29,7 +29,7 @@ const risks: Rule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, why }
   help: `${why} ${ACCEPT}`,
 }));
 
-/** Every kind of finding of settings files, by its code. A code, once released, keeps its meaning. */
+/** All rules for settings files by code. A released code keeps its meaning. */
 export const RULES: ReadonlyMap<string, Rule> = new Map(
   [
     ...risks,

@@ -5,23 +5,21 @@ import { type Finding, type FindingLevel, type Place, sortBySeriousness } from "
 import { isOutside } from "./repository";
 import { ruleOf } from "./rules";
 
-/** What a SARIF log says beside the findings. */
 export interface SarifOptions {
   /** The version of this package. */
   readonly version: string;
-  /** The folder that paths in the log are relative to: the top of the repository. */
+  /** The directory that paths in the log are relative to: the repository root. */
   readonly root: string;
-  /** The folder that the findings' files are relative to. Default: the working folder. */
+  /** The directory that the findings' files are relative to. Default: the working directory. */
   readonly folder?: string;
 }
 
-/** The most that GitHub's code scanning takes of one run; it refuses a log with more. */
+/** The maximum number of results per run for GitHub code scanning, which rejects larger logs. */
 const MAX_RESULTS = 25_000;
 
 /**
- * Findings as a SARIF 2.1.0 log (OASIS), which code scanning shows in the lines of a pull request. Each finding has a
- * fingerprint that does not change when lines are added above it. Of more findings than code scanning takes, the less
- * serious ones are left out, and the log says how many.
+ * Formats findings as a SARIF 2.1.0 log (OASIS), which code scanning shows in pull requests. Each finding has a fingerprint that survives
+ * lines added above it. Above the limit of code scanning, the least serious findings are left out and counted in the log.
  */
 export function sarifLog(
   findings: readonly Finding[],
@@ -72,7 +70,7 @@ export function sarifLog(
             ruleId: code,
             ruleIndex: ruleIndex.get(code),
             level,
-            // What looks like a link is not to become one.
+            // Prevents text from turning into a Markdown link.
             message: { text: message.replaceAll("](", "] (") },
             locations:
               place === undefined || artifact === undefined
@@ -90,7 +88,7 @@ export function sarifLog(
 
 const BASE = "%SRCROOT%";
 
-/** In the order of the findings. */
+/** Keeps the order of findings. */
 function mostSerious(findings: readonly Finding[], count: number): readonly Finding[] {
   if (findings.length <= count) return findings;
   const kept = new Set(sortBySeriousness(findings).slice(0, count));
@@ -110,7 +108,7 @@ function descriptor(code: string, told: FindingLevel): Record<string, unknown> {
   };
 }
 
-/** A file in the repository by its path there, any other by its own address. */
+/** Uses a relative URI for a file in the repository, and an absolute one for any other. */
 function artifactOf(file: string, root: string, folder: string): { uri: string; uriBaseId?: string } {
   const path = resolve(folder, file);
   if (isOutside(root, path)) return { uri: pathToFileURL(path).href };
@@ -129,7 +127,7 @@ function regionOf({ line, column, endLine, endColumn }: Place): Record<string, n
   };
 }
 
-/** What the finding is about, and not where: lines move. Of several that are alike, the first, the second and so on. */
+/** Hashes the subject instead of the location, because lines move. A counter distinguishes identical findings. */
 function fingerprint({ code, message, subject }: Finding, uri: string, seen: Map<string, number>): string {
   const about =
     subject === undefined ? message.replace(/(?<=\S):\d+(?::\d+)?/g, "") : `${subject.kind} ${subject.key}`;

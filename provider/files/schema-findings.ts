@@ -4,29 +4,26 @@ import { printable, quote } from "../settings/text";
 import type { Finding } from "./finding";
 import type { YamlSource } from "./yaml-source";
 
-/** What a file of one kind may hold. */
+/** The format of a kind of file. */
 export interface FileFormat {
   readonly schema: z.ZodType;
-  /** What people write for a key, in lower case without hyphens and underscores, and the key. */
+  /** Common wrong keys, in lower case without hyphens and underscores, and the correct key. */
   readonly aliases: Readonly<Record<string, string>>;
-  /**
-   * What is told of an issue in the place of what would be told: of what must not be shown. Asked for each of several
-   * unknown keys by itself.
-   */
+  /** Replaces the finding of an issue, for example if the value must not be shown. Called once per unknown key. */
   readonly own?: (
     issue: z.core.$ZodIssue,
     unknownKey: string | undefined,
   ) => Pick<Finding, "code" | "message"> | undefined;
 }
 
-/** What a schema refuses of a file, each at its place with what to write. What is told as a trap of YAML is left out. */
+/** Converts schema issues to findings with locations and fixes. Omits issues already reported as YAML traps. */
 export function schemaFindings({ issues }: z.ZodError, source: YamlSource, format: FileFormat): Finding[] {
   const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
   const spots = new Set(source.findings.map(spot));
   const misspelt = new Set(issues.flatMap((issue) => meantBy(issue, format)));
   return (
     issues
-      // A key that is written, with a slip, is not missing too.
+      // A misspelt key isn't reported as missing as well.
       .filter(({ path }) => !misspelt.has(JSON.stringify(path)) || valueAt(source.value, path) !== undefined)
       .flatMap((issue) => told(issue, source, format))
       .filter((finding) => !spots.has(spot(finding)))
@@ -75,7 +72,7 @@ function unknownKey(key: string, path: readonly PropertyKey[], format: FileForma
   return `${quote(key)} is no key here; ${meantOrKnown(key, keysAt(path, format.schema), format.aliases)}`;
 }
 
-/** The paths of the keys that the unknown ones of a mapping were meant for. */
+/** Returns the paths of keys that unknown keys probably stand for. */
 function meantBy(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   if (issue.code !== "unrecognized_keys") return [];
   return issue.keys.flatMap((key) => {
@@ -84,7 +81,7 @@ function meantBy(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   });
 }
 
-/** The keys that may stand at a path. */
+/** Returns the valid keys at a path. */
 function keysAt(path: readonly PropertyKey[], schema: unknown): readonly string[] {
   let at = schema;
   for (const step of path) {
@@ -110,7 +107,7 @@ function definition(schema: unknown): Definition {
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let at = value;
   for (const step of path) {
-    // A text that stands for a mapping is that mapping's value.
+    // A short element stands for the value of its mapping.
     if (typeof at !== "object" || at === null) return at;
     at = (at as Record<PropertyKey, unknown>)[step];
   }

@@ -11,7 +11,7 @@ import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } fr
 
 export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
-/** The version of the format of settings files. */
+/** The version of the settings file format. */
 export const SETTINGS_VERSION = 1;
 
 const read = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, wanted: string) =>
@@ -26,7 +26,7 @@ const value = read(parseEntryValue, "a domain, an IP address or a mailbox").desc
 
 const mailbox = read(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
 
-/** When somebody last decided that it stays, and who. */
+/** The last decision to keep a declaration, and who made it. */
 export const reviewedMark = z.strictObject(
   {
     on: plainText("a date such as 2026-11-23")
@@ -40,10 +40,10 @@ export const reviewedMark = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
-/** A decision that something stays, as a settings file has it. */
+/** A review in a settings file. */
 export type Reviewed = Readonly<z.infer<typeof reviewedMark>>;
 
-/** An element that is neither a text alone nor a mapping. */
+/** The error for an element that is neither a text nor a mapping. */
 const orMapping = (wanted: string) => ({
   error: (issue: { code: string; input?: unknown }) =>
     issue.code === "invalid_type"
@@ -122,17 +122,17 @@ const lists = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
-/** What is done unattended about what somebody changed in the console. */
+/** The handling of drift in unattended runs. */
 const ON_DRIFT = ["report", "revert"] as const;
 
-/** A rule or an option by its path in a settings file: `policy.requireTicket`. */
+/** The path of a rule or option in a settings file: `policy.requireTicket`. */
 export type OptionPath =
   | "onDrift"
   | `policy.${keyof Policy}`
   | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
   | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
 
-/** All rules and options. */
+/** The paths of all rules and options. */
 export const OPTION_PATHS = [
   "onDrift",
   ...Object.keys(policyRules.shape).map((name) => `policy.${name}`),
@@ -213,10 +213,10 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
   );
 }
 
-/** A settings file whose short elements (`- evil.example`) were written out (`- value: evil.example`). */
+/** The schema of a settings file with expanded short elements: `- evil.example` becomes `- value: evil.example`. */
 export const settingsFile = fileOf(entry, vip);
 
-/** A settings file, checked. */
+/** A valid settings file. */
 export interface SettingsFile {
   readonly version: typeof SETTINGS_VERSION;
   readonly include?: readonly string[];
@@ -231,10 +231,9 @@ export interface SettingsFile {
   readonly deny?: readonly z.infer<typeof entry>[];
 }
 
-/** The options of the two lists. */
 export type ListsOptions = z.infer<typeof lists>;
 
-/** The JSON Schema (draft 2020-12) of settings files, for editors to complete and check by. */
+/** Returns the JSON Schema (draft 2020-12) of settings files, for completion and validation in editors. */
 export function settingsJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(fileOf(z.union([value, entry]), z.union([mailbox, vip])), { io: "input" });
   return {

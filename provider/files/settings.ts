@@ -3,70 +3,70 @@ import type { SaidTexts } from "./element-fields";
 import type { Finding, Place } from "./finding";
 import type { ListsOptions, Policy, Reviewed, SettingsFile } from "./settings-schema";
 
-/** What is declared of an entry or a VIP beside what it is, and where. */
+/** The declared fields of an entry or VIP, and their location. */
 export interface Declared extends SaidTexts {
-  /** The key in a keyed list: the canonical value or mailbox, with what tells it from others of the same value. */
+  /** The key in the encoded list: the canonical value or mailbox, with the scope or type if needed for uniqueness. */
   readonly key: string;
-  /** The text of the key in a keyed list: `deny: INC-7`. */
+  /** The encoded text in the list: `deny: INC-7`. */
   readonly text: string;
-  /** The last decision that it stays. */
+  /** The last decision to keep it. */
   readonly reviewed?: Reviewed;
-  /** Where it is declared: the value itself. */
+  /** The location of the value. */
   readonly place: Place;
-  /** Whether it is written as a text alone, and not as a mapping. */
+  /** Whether it is a plain text instead of a mapping. */
   readonly isShort?: true;
-  /** What it takes the place of in included files, nearest first. */
+  /** The overridden declarations in included files, nearest first. */
   readonly overrides: readonly Place[];
 }
 
-/** An entry of the allow/deny list as the files declare it. */
+/** A declared entry of the allow/deny list. */
 export interface DeclaredEntry extends Declared, Omit<ListedEntry, "unknown"> {
   readonly kind: "entry";
-  /** The value as it was written. */
+  /** The value as written. */
   readonly written: string;
 }
 
-/** A VIP as the files declare it. */
+/** A declared VIP. */
 export interface DeclaredVip extends Declared, Omit<ListedVip, "unknown"> {
   readonly kind: "vip";
-  /** The mailbox as it was written. */
+  /** The mailbox as written. */
   readonly written: string;
 }
 
-/** What an included file declares and another one took out with `remove`. */
+/** A declaration of an included file that another file removes. */
 export interface Excluded {
   readonly declared: DeclaredEntry | DeclaredVip;
-  /** Where `remove` says so. */
+  /** The location of the `remove` line, or of the expired override. */
   readonly place: Place;
 }
 
-/** What a tenant's settings files say, all together, on one day. */
+/** The combined settings of a tenant's files on a given day. */
 export interface Settings {
-  /** The file that was asked for, as it was named. */
+  /** The requested file, as named. */
   readonly file: string;
-  /** All files, that one first, as in {@link Place.file}. */
+  /** All files, the requested one first; see {@link Place.file}. */
   readonly files: readonly string[];
-  /** The day (UTC) by which `expires` was judged: `2026-11-21`. */
+  /** The day (UTC) to which `expires` is compared: `2026-11-21`. */
   readonly today: string;
-  /** In canonical form, of all files and of the environment: what is risky goes by them. */
+  /** Own domains from all files and the environment, in canonical form; used for risk checks. */
   readonly ownDomains: readonly string[];
-  /** By which the tenant is told from another: those of the files; the environment's only where these have none. */
+  /** Domains that identify the tenant: those of the files, or those of the environment if the files have none. */
   readonly tenantDomains: readonly string[];
-  /** The nearest file that has a rule decides; it can't ask for less than those that it includes, unless they let it. */
+  /** The effective policy. The nearest file wins, but can't be weaker than its includes unless they allow it. */
   readonly policy: Policy;
-  /** The same of the options. */
+  /** The effective list options, by the same rule. */
   readonly lists: ListsOptions;
-  /** The same of what is done unattended about what the console changed; undefined where nothing is said, which is `report`. */
+  /** The handling of drift in unattended runs, by the same rule; undefined means `report`. */
   readonly onDrift?: SettingsFile["onDrift"];
-  /** The same, and what else the files say for all that they declare, by its path: `policy.maxDays`. */
+  /** All effective settings by path, such as `policy.maxDays`. */
   readonly rules: Readonly<Record<string, unknown>>;
   /** Sorted by key. */
   readonly entries: readonly DeclaredEntry[];
   /** Sorted by key. */
   readonly vips: readonly DeclaredVip[];
-  /** What was declared until a day that is past, and is declared no more. */
+  /** Declarations whose last day has passed, which no longer count. */
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly excluded: readonly Excluded[];
-  /** Warnings and notes; with errors there are no settings. */
+  /** Warnings and notes; settings with errors don't exist. */
   readonly findings: readonly Finding[];
 }

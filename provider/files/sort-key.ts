@@ -4,8 +4,8 @@ import { parse } from "tldts";
 import { canonicalValue } from "../settings/entry-value";
 
 /**
- * What values are sorted by in a settings file: domains and mailboxes by the domain that somebody registered, so that
- * what is one owner's stands together, then by value; IP addresses, which come first, by number.
+ * Returns the sort key of a value in a settings file: IP addresses first, by number; then domains and mailboxes by registered domain, which
+ * groups them by owner.
  */
 export function sortKey(value: string): string {
   const canonical = canonicalValue(value);

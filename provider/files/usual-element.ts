@@ -5,8 +5,8 @@ import { isDate } from "./element-fields";
 import type { PolicySubject } from "./settings-schema";
 
 /**
- * Whether an element of an allow or deny list is one as almost all are, so that nothing in it can be wrong: a plain domain, alone or
- * with texts of plain words and an end. What is not, the schema judges.
+ * Returns whether an element needs no validation, like most elements of allow and deny lists: a plain domain with plain metadata. The
+ * schema checks all other elements.
  */
 export function isUsual(element: unknown, section: PolicySubject): boolean {
   if (section === "vips" || !isMapping(element)) return false;
@@ -48,7 +48,7 @@ function isUsualDecision(decision: unknown): boolean {
 
 const WORD = /[A-Za-z0-9]/;
 
-/** Every day but the 29th of February. */
+/** Every day except 29 February. */
 const DAY_OF_ANY_YEAR =
   /^\d{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])|(?:0[13-9]|1[0-2])-(?:29|30)|(?:0[13578]|1[02])-31)$/;
 

@@ -22,10 +22,10 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 
 /**
- * Writes a file whole or not at all: beside it first, then in its place. Its mode stays, and its owner where that is possible; a link
- * stays a link, and what it points to is written. A read-only file, or one in a read-only directory, is left alone.
+ * Writes a file atomically, through a temporary file in the same directory. Keeps its mode and, if possible, its owner; writes to the
+ * target of a link. Leaves read-only files and directories unchanged.
  *
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when the folder or the file can't be written; the file is as it was.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or directory can't be written; the file is unchanged.
  */
 export function writeSettings(path: string, text: string): void {
   try {
@@ -36,9 +36,9 @@ export function writeSettings(path: string, text: string): void {
 }
 
 /**
- * Writes a file as {@link writeSettings} does, whatever it holds. A new one is for this user alone.
+ * Replaces any file like {@link writeSettings}. A new file is private to this user.
  *
- * @throws {Error} that says why the directory or the file can't be written; the file is as it was.
+ * @throws {Error} if the file or directory can't be written; the file is unchanged.
  */
 export function replaceFile(path: string, text: string): void {
   let temporary: string | undefined;
@@ -55,10 +55,10 @@ export function replaceFile(path: string, text: string): void {
 }
 
 /**
- * Writes several files of one folder, which is made where it is missing: all of them, or none.
+ * Writes several files of one directory, or none. Creates a missing directory.
  *
- * @param files the text of each by its name.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when one can't be written; all are as they were.
+ * @param files the texts by file name.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
 export function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
   let made: string | undefined;
@@ -73,10 +73,10 @@ export function writeFolder(folder: string, files: ReadonlyMap<string, string>):
 }
 
 /**
- * Writes several files, wherever they are: all of them, or none. Each keeps its mode, and a link stays a link.
+ * Writes several files in any directory, or none. Keeps modes and links.
  *
- * @param files the text of each by its path; undefined takes it away.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when one can't be written; all are as they were.
+ * @param files the texts by path; undefined removes the file.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if one can't be written; all are unchanged.
  */
 export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
   const made: string[] = [];
@@ -93,12 +93,12 @@ export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
   }
 }
 
-/** @throws {Error} when one can't be written; all are as they were. */
+/** @throws {Error} if one can't be written; all are unchanged. */
 function writeEach(files: ReadonlyMap<string, string | undefined>): void {
   const steps: Step[] = [];
   try {
     for (const [path, text] of files) {
-      // A link that is taken away is no file.
+      // Removing a link doesn't remove its target.
       const target = text === undefined ? path : realPath(path);
       const isGone = text === undefined;
       const step: Step = { target, temporary: beside(target), backup: beside(target), isGone, isDone: false };
@@ -128,7 +128,6 @@ interface Step {
   readonly target: string;
   readonly temporary: string;
   readonly backup: string;
-  /** Whether the file is taken away. */
   readonly isGone: boolean;
   isDone: boolean;
 }
@@ -140,12 +139,15 @@ function cleanUp(steps: readonly Step[]): void {
   }
 }
 
-/** A name in the same folder that nobody else takes: a rename within a folder is one step. */
+/** Returns a unique name in the same directory, where a rename is atomic. */
 function beside(target: string): string {
   return join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
-/** @param replaced whose mode and owner it gets. Default: for this user alone, since it holds what a tenant has; git keeps nothing of that. */
+/**
+ * @param replaced the file whose mode and owner are kept. Default: private to this user, because it contains tenant data; git ignores these
+ * modes.
+ */
 function writeNew(path: string, text: string, replaced: Stats | undefined): void {
   const file = openSync(path, "wx", 0o600);
   try {
@@ -169,22 +171,22 @@ function realPath(path: string): string {
   }
 }
 
-/** Who runs this may not give files away; the group may be one of theirs. */
+/** Only root may change the owner; the group may be one of the user's own. */
 function keepOwner(file: number, { uid, gid }: Stats): void {
   for (const owner of [uid, -1]) {
     try {
       fchownSync(file, owner, gid);
       return;
     } catch {
-      // Then it is whoever's that writes it.
+      // The file keeps the user who writes it.
     }
   }
 }
 
 /**
- * A rename would replace a file whatever its mode says, and nothing is denied to root.
+ * Asserts that a file can be replaced. A rename ignores the file's mode, and root bypasses all modes.
  *
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when a file, or the directory that it is in, is read-only.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if the file or its directory is read-only.
  */
 export function assertWritable(path: string): void {
   try {
@@ -194,7 +196,7 @@ export function assertWritable(path: string): void {
   }
 }
 
-/** @throws {Error} when {@link replaceFile} would leave the file alone. */
+/** @throws {Error} if {@link replaceFile} would leave the file unchanged. */
 export function assertReplaceable(path: string): void {
   assertNotReadOnly(realPath(path));
 }
@@ -204,7 +206,7 @@ function assertNotReadOnly(target: string): void {
   if (stat !== undefined) assertMode(target, stat);
   if (stat?.isDirectory()) return;
   let directory = dirname(target);
-  // One that is missing is made in the nearest one that is there.
+  // A missing directory is created in the nearest existing one.
   while (!existsSync(directory) && dirname(directory) !== directory) directory = dirname(directory);
   const parent = statSync(directory, { throwIfNoEntry: false });
   if (parent?.isDirectory()) assertMode(directory, parent);

@@ -8,18 +8,18 @@ import { areNamedByKeys, isPartWell, type Part } from "./judged-part";
 import type { Options } from "./loosening";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
-/** The file that was asked for, with all that it includes. */
+/** The requested file with its includes. */
 interface TopFile {
   readonly file: string;
   readonly ownDomains: ReadonlySet<string>;
   readonly options: Options;
-  /** What each of these files declares itself, of which all is made. */
+  /** The declarations of each file. */
   readonly parts: readonly Part[];
 }
 
 /**
- * What is wrong with all files together: what is risky, a value on both lists, options that contradict what is declared.
- * The lists' own check says it, so that files and programs can't disagree.
+ * Checks all files together: risky entries, values on both lists, options that contradict declarations. Uses the check of the list
+ * resources, so that files and programs always agree.
  */
 export function wrongTogether(
   entries: readonly DeclaredEntry[],
@@ -36,7 +36,7 @@ export function wrongTogether(
     argumentsOf: (one: One) => unknown,
   ): Finding[] => {
     const options: Readonly<Record<string, unknown>> = top.options.under(`lists.${list}`);
-    // Patterns are held against what is declared; of the other options, the check says the same whatever that is.
+    // Only patterns depend on declarations; other options can be checked with an empty list.
     const isShort =
       options["ignore"] === undefined &&
       options["protect"] === undefined &&
@@ -67,7 +67,7 @@ export function wrongTogether(
   ];
 }
 
-/** Whether no two that are declared have to do with each other. */
+/** Returns whether no two declarations share a subject. */
 function areApart(
   kind: ListKind,
   declared: readonly (DeclaredEntry | DeclaredVip)[],
@@ -79,7 +79,7 @@ function areApart(
   );
 }
 
-/** What the list's check says of one that is declared, with its place in the files where it says the element's. */
+/** Converts a failure of the list check to a finding, and replaces element indexes by locations. */
 function wrong(
   one: DeclaredEntry | DeclaredVip,
   reason: string,

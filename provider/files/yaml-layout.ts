@@ -1,20 +1,20 @@
 import { type Document, isMap, isScalar, isSeq, type Node, type Pair } from "yaml";
 import { columnOf, endOf, keyName, rangeOf } from "./edit-element";
 
-/** Where in a text something stands. */
+/** A range of a text. */
 export interface Span {
   readonly start: number;
-  /** Without the comments and line ends behind it; a block of lines ends behind its last line. */
+  /** Without trailing comments and newlines. A block scalar ends after its last line. */
   readonly end: number;
 }
 
-/** A key of the file with what stands under it. */
+/** A top-level key with its value. */
 export interface LaidOut {
   readonly name: string;
   readonly key: Span;
-  /** What is written under it: elements on lines of their own, elements between brackets, nothing, or something else. */
+  /** The style of the value: block sequence, flow sequence, empty, or something else. */
   readonly kind: "lines" | "brackets" | "nothing" | "other";
-  /** Where that is; where nothing is written, behind the key. */
+  /** The range of the value; if empty, the end of the key. */
   readonly value: Span;
   /** The column of the dashes of `lines`, from 0. */
   readonly column: number;
@@ -22,13 +22,13 @@ export interface LaidOut {
   readonly items: readonly Span[];
 }
 
-/** How a file is written, for those who edit it. */
+/** The layout of a file, for editing it. */
 export interface Layout {
-  /** Whether it is keys and values, or nothing; else it can't be edited. */
+  /** Whether the file is a mapping or empty; otherwise it can't be edited. */
   readonly isMapping: boolean;
   readonly isFlow: boolean;
   readonly isJson: boolean;
-  /** Where the braces begin, where it has some. */
+  /** The start of the braces, if any. */
   readonly start: number;
   readonly keys: readonly LaidOut[];
 }

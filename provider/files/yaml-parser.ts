@@ -1,16 +1,16 @@
 import { Composer, type CST, type Document, Lexer, Parser } from "yaml";
 import { printable, quote } from "../settings/text";
 
-/** Longer files are a mistake of another kind. */
+/** Longer files are certainly a mistake. */
 export const MAX_CHARACTERS = 16 * 1024 * 1024;
 
-/** Deeper than any settings file is. */
+/** Deeper than any settings file. */
 export const MAX_DEPTH = 32;
 
-/** Texts, lists and mappings: far more than any settings file has, and as many as take a gigabyte of memory. */
+/** The maximum number of texts, lists and mappings: more than any settings file has; this many take a gigabyte of memory. */
 export const MAX_VALUES = 1_000_000;
 
-/** The parser takes ever longer for one more mistake. */
+/** The parser gets slower with each mistake. */
 const MAX_MISTAKES = 1_000;
 
 export type Refuse = (code: string, message: string, start?: number, end?: number) => void;
@@ -19,7 +19,7 @@ export function parse(text: string, refuse: Refuse, values: number): Document.Pa
   const read = (source: string, others = values): Document.Parsed[] => {
     const composer = new Composer({
       prettyErrors: false,
-      // The parser compares each key with each.
+      // The parser compares all keys with each other, which is slow.
       uniqueKeys: false,
       version: "1.2",
       schema: "core",
@@ -53,7 +53,7 @@ export function parse(text: string, refuse: Refuse, values: number): Document.Pa
   }
   if (document === undefined) return nothing();
   const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
-  // One mistake makes several errors; the first of a line is the one to mend.
+  // One mistake causes several errors; the first error of a line is the one to fix.
   let told: number | undefined;
   for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
     const line = text.lastIndexOf("\n", pos[0] - 1);
@@ -67,7 +67,7 @@ export function parse(text: string, refuse: Refuse, values: number): Document.Pa
   return document;
 }
 
-/** More than is read of one file. */
+/** The text exceeds a limit. */
 class BoundsError extends Error {
   readonly code: string;
   readonly offset: number;
@@ -80,10 +80,9 @@ class BoundsError extends Error {
 }
 
 /**
- * What the parser makes of a text, piece by piece, so that a small file can't take all memory: it ends where that is nested too
- * deep, or holds too much.
+ * Tokenizes a text incrementally, so that a small file can't exhaust memory: stops if it is nested too deeply or has too many values.
  *
- * @throws {BoundsError}
+ * @throws {BoundsError} if the text exceeds a limit.
  */
 function* boundedTokens(source: string, others: number): Generator<CST.Token> {
   const parser = new Parser();
@@ -97,7 +96,7 @@ function* boundedTokens(source: string, others: number): Generator<CST.Token> {
       if (token.type === "error") mistakes += 1;
       yield token;
     }
-    // A level is one or two of the parser's own.
+    // One level takes one or two stack entries of the parser.
     if (parser.stack.length > 2 * MAX_DEPTH + 4) {
       throw new BoundsError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
     }
@@ -113,13 +112,13 @@ function* boundedTokens(source: string, others: number): Generator<CST.Token> {
   yield* parser.end();
 }
 
-/** What a piece begins with that begins a text, a list, a mapping or a document. */
+/** The first characters of lexemes that start a text, a list, a mapping or a document. */
 const VALUES: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
 
-/** A tag, an anchor, an alias or a directive: each is a mistake. */
+/** Tags, anchors, aliases and directives are all mistakes. */
 const MISTAKES: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
 
-/** The parser's own errors, with what to write instead. */
+/** Explains parser errors and what to write instead. */
 function explained(
   code: string,
   message: string,
@@ -139,7 +138,7 @@ function explained(
   return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
 }
 
-/** What no two tools read alike, or what a person does not see. */
+/** Characters that tools read differently, or that people don't see. */
 const ODD = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 function oddity(character: string): [code: string, message: string] {

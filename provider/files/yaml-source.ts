@@ -14,10 +14,9 @@ import { readWhole, type YamlSource } from "./yaml-whole";
 export type { YamlSource } from "./yaml-whole";
 
 /**
- * Reads YAML strictly: what two tools, or two people, could read differently is an error at its line and column, with
- * what to write. Never throws.
+ * Parses YAML strictly: ambiguous syntax is an error with its location and a fix. Never throws.
  *
- * @param file its name for people.
+ * @param file the file name for messages.
  */
 export function readYaml(text: string, file: string): YamlSource {
   if (text.length > MAX_CHARACTERS || isJsonFile(file)) return readWhole(text, file);
@@ -25,22 +24,22 @@ export function readYaml(text: string, file: string): YamlSource {
   if (cut.sections.length === 0 || QUESTION.test(cut.left)) return readWhole(text, file);
   const left = readWhole(cut.left, file, cut.values);
   const stands = left.findings.length === 0 && cut.sections.every((one) => standsIn(one, cut, left.layout()));
-  // What is wrong is told of the file as it is.
+  // Findings need the locations of the original file.
   return stands ? new PartlyPlain(text, file, cut, left) : readWhole(text, file);
 }
 
-/** A key that is written with a question mark, which nobody does: what it is part of ends where the next thing begins. */
+/** An explicit key (`?`), which is rare: the extent of its value depends on the next token. */
 const QUESTION = /^[ -]*\?(?:\s|$)/m;
 
-/** Reads YAML as {@link readYaml} does. */
+/** Parses YAML like {@link readYaml}. */
 export type ReadYaml = (text: string, file: string) => YamlSource;
 
-/** Reads each text once, however often it is asked for: long files take a while. */
+/** Caches parsed texts, because parsing long files is slow. */
 export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
   const sources = new Map<string, YamlSource>();
   return (text, file) => {
     const before = sources.get(text);
-    // Another name for it would be told as its place.
+    // A cached file with another name would have wrong locations.
     if (before?.file === file) return before;
     const source = read(text, file);
     sources.set(text, source);
@@ -48,7 +47,7 @@ export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
   };
 }
 
-/** Whether plain elements that were taken out stood directly in their section: it is there, and nothing that is left was around them. */
+/** Verifies that removed plain elements were direct children of their section, and that no remaining text enclosed them. */
 function standsIn(
   { name, keyStart, column, lastGap }: PlainSection,
   { gaps }: WithoutPlain,
@@ -57,7 +56,7 @@ function standsIn(
   const section = layout.keys.find((one) => one.name === name);
   if (!layout.isMapping || layout.isFlow || section?.key.start !== keyStart) return false;
   if (section.key.end - keyStart !== name.length) return false;
-  // Another key may be written in a way that only the parser knows.
+  // Only the parser recognizes all forms of keys.
   if (layout.keys.some(({ key }) => key.start > keyStart && key.start < lastGap)) return false;
   if (section.kind === "nothing") return section.value.start === section.value.end;
   if (section.kind !== "lines" || section.column !== column) return false;
@@ -70,14 +69,14 @@ function standsIn(
   });
 }
 
-/** A section whose elements are put together again. */
+/** A section with its elements merged again. */
 interface Merged {
   readonly plain: PlainSection;
-  /** Of each element in its order: the plain one, or which of those that are left it is. */
+  /** In order: plain elements, and indexes of parsed ones. */
   readonly elements: readonly (PlainElement | number)[];
 }
 
-/** A file of which the parser has read what is not plain, and no more as long as nobody asks. */
+/** A file whose non-plain parts are parsed; the rest is parsed on demand. */
 class PartlyPlain implements YamlSource {
   readonly findings = [];
   readonly file: string;
@@ -110,7 +109,7 @@ class PartlyPlain implements YamlSource {
       merged.set(one.name, { plain, elements });
       const spans = elements.map((each) => (typeof each === "number" ? (items[each] as Span) : each));
       const first = elements[0];
-      // A block begins with its first dash.
+      // A block sequence starts at its first dash.
       const start = typeof first === "object" ? first.from + plain.column : (moved.value.start as number);
       const span = { start, end: spans.at(-1)?.end ?? moved.value.end };
       return { ...moved, kind: "lines", column: plain.column, value: span, items: spans };
@@ -143,7 +142,7 @@ class PartlyPlain implements YamlSource {
   };
 
   readonly placeOfKey = (path: readonly PropertyKey[]): Place => {
-    // An element has no key: that is told at the place of its list.
+    // An element has no key, so use the location of its list.
     if (path.length < 3) return this.#all().placeOfKey(path);
     return this.#ask(path, (source, at) => source.placeOfKey(at));
   };
@@ -161,13 +160,13 @@ class PartlyPlain implements YamlSource {
     return typeof index === "number" ? this.#merged.get(section)?.elements[index] : undefined;
   }
 
-  /** What a part tells that holds a path: the element alone, what is left, or else the whole file. */
+  /** Queries the smallest part that contains a path: a single element, the remaining text, or the whole file. */
   #ask(
     path: readonly PropertyKey[],
     tell: (source: YamlSource, path: readonly PropertyKey[]) => Place,
   ): Place {
     const [section = "", index, ...rest] = path;
-    // What is missing is told at the place of all.
+    // A missing section gets the location of the whole file.
     if (!Object.hasOwn(this.value as object, section)) return tell(this.#all(), path);
     if (!this.#merged.has(section)) return this.#moveLines(tell(this.#left, path));
     const element = this.#elementAt(section, index);
@@ -190,7 +189,7 @@ class PartlyPlain implements YamlSource {
 
   #moved({ start, end }: Span): Span {
     const movedStart = start + removedAt(this.#gaps, "at", start)("characters");
-    // What ends where lines were taken out ends before them.
+    // A range that ends at removed lines ends before them.
     return end <= start
       ? { start: movedStart, end: movedStart }
       : { start: movedStart, end: end + removedAt(this.#gaps, "at", end - 1)("characters") };
@@ -208,7 +207,7 @@ function withLines(place: Place, line: number, endLine: number): Place {
   return place.endLine === undefined ? { ...place, line } : { ...place, line, endLine };
 }
 
-/** Elements in the order in which they stand. */
+/** Merges elements in file order. */
 function together(plain: readonly PlainElement[], items: readonly Span[]): (PlainElement | number)[] {
   const all: (PlainElement | number)[] = [];
   let at = 0;
@@ -224,7 +223,7 @@ function dataOf({ data }: PlainElement): unknown {
   return data;
 }
 
-/** What was taken out before a place, of characters or lines. */
+/** Returns the removed characters or lines before a position. */
 function removedAt(
   gaps: WithoutPlain["gaps"],
   by: "at" | "line",

@@ -1,16 +1,16 @@
 import { printable } from "../settings/text";
 
-/** How a text is written in YAML: as a sibling of what is there already, where that is possible. */
+/** The style of a text in YAML, copied from its neighbours if possible. */
 export interface TextStyle {
-  /** What is preferred; what can't be written so is written in double quotes. Default: plain. */
+  /** The preferred quoting; falls back to double quotes. Default: plain. */
   readonly quotes?: "plain" | "single" | "double";
-  /** Whether it stands between brackets, where commas and colons have a meaning. */
+  /** Whether it is in flow style, where commas and colons are special. */
   readonly inFlow?: boolean;
 }
 
 /**
- * A text in YAML that every tool reads back as exactly that text: plain where nobody could read it as anything else, else
- * in quotes, with what can't be seen escaped. Always on one line: the lines of a block could look like entries to a reviewer.
+ * Formats a text in YAML that every tool reads back exactly: plain if unambiguous, otherwise quoted, with invisible characters escaped.
+ * Always one line, because lines of a block scalar could look like entries.
  */
 export function yamlText(text: string, style: TextStyle = {}): string {
   const { quotes = "plain", inFlow = false } = style;
@@ -19,7 +19,7 @@ export function yamlText(text: string, style: TextStyle = {}): string {
   return inDoubleQuotes(text);
 }
 
-/** A text for a comment of YAML, on as many lines as it has: each begins with `#`, and nothing in it does anything. */
+/** Formats a text as YAML comment lines, with control characters escaped. */
 export function yamlComment(text: string, indent: number, lineEnd = "\n"): string {
   const lines = text.split(/\r\n?|\n/);
   return lines
@@ -31,8 +31,8 @@ export function yamlComment(text: string, indent: number, lineEnd = "\n"): strin
 }
 
 /**
- * Read as a text by YAML 1.1 and 1.2 alike: it begins with a letter or digit, and has no sign that means something. A
- * date is one as well (by YAML 1.1 it is a date, but only where somebody asks for one).
+ * Returns whether YAML 1.1 and 1.2 both read the text as a string: it starts with a letter or digit and has no special characters. Dates
+ * are allowed, because YAML 1.1 converts them only on request.
  */
 function isPlain(text: string, inFlow: boolean): boolean {
   if (!/^[\p{L}\p{N}](?:.*[\p{L}\p{N})./!?;'"%+=_@~*&$€–…-])?$/u.test(text)) return false;
@@ -45,7 +45,7 @@ function isNumber(text: string): boolean {
   return (
     /^[\d_]+(?:\.[\d_]*)*(?:e[-+]?\d*)?$/i.test(text.replace(IPV4, "ip")) ||
     /^0[xob][\da-f_]+$/i.test(text) ||
-    // Hours and minutes, to YAML 1.1; some IPv6 addresses are among them.
+    // Sexagesimal numbers in YAML 1.1; they match some IPv6 addresses.
     /^\d[\d_]*(?::\d+)+(?:\.[\d_]*)?$/.test(text) ||
     /^\d{4}-\d{1,2}-\d{1,2}[Tt ]/.test(text)
   );
@@ -53,7 +53,7 @@ function isNumber(text: string): boolean {
 
 const IPV4 = /^\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}$/;
 
-/** What can't be seen, or is not what it seems, and white space that an editor may take away or change. */
+/** Invisible or deceptive characters, and white space that editors may change. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
 
 function isVisible(text: string): boolean {

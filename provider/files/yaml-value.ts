@@ -13,8 +13,8 @@ import { printable, quote } from "../settings/text";
 import { MAX_DEPTH, type Refuse } from "./yaml-parser";
 
 /**
- * The content as plain data, and on the way what is valid YAML and yet a trap: what is read as something else than it
- * looks, or can't be judged line by line. Every key is a text and an own property, `__proto__` too.
+ * Converts the document to plain data, and reports valid YAML that is a trap: values that are read differently than they look, or that
+ * can't be reviewed line by line. All keys are own text properties, including `__proto__`.
  */
 export function plain(contents: unknown, refuse: Refuse, lineOf: (offset: number) => number): unknown {
   const at = (code: string, message: string, node: unknown): void => {
@@ -25,7 +25,7 @@ export function plain(contents: unknown, refuse: Refuse, lineOf: (offset: number
     const { key } = pair;
     const text = keyText(pair);
     if (isScalar(key)) {
-      // The day of a decision: our own word, which no other tool is to read.
+      // The key `on` of a review is exempt from the boolean check, because only this package reads it.
       trapsOfNode(key, within === "reviewed" && text === "on");
       if (typeof key.value !== "string" && text !== "") {
         const message = `${printable(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
@@ -92,7 +92,7 @@ export function keyText({ key }: Pair): string {
   return isScalar(key) ? String(key.source ?? key.value) : String(key);
 }
 
-/** By YAML 1.1 these are numbers: with underscores, or to the base of sixty. */
+/** Numbers in YAML 1.1: with underscores, or sexagesimal. */
 const OLD_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
 
 function numberOf(node: Scalar): string | undefined {
@@ -101,7 +101,7 @@ function numberOf(node: Scalar): string | undefined {
   return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
 }
 
-/** By YAML 1.1, which many tools still read, these are true and false. */
+/** Booleans in YAML 1.1, which many tools still use. */
 const BOOLEAN = /^(?:y|yes|n|no|on|off)$/i;
 
 function booleanOf(node: Scalar): string | undefined {

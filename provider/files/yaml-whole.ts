@@ -15,31 +15,31 @@ import { type Layout, layoutOf } from "./yaml-layout";
 import { parse, type Refuse } from "./yaml-parser";
 import { keyText, plain } from "./yaml-value";
 
-/** A YAML file that was read: its content as plain data, and where each part of it stands. */
+/** A parsed YAML file with plain data and locations. */
 export interface YamlSource {
   readonly file: string;
   readonly text: string;
-  /** The document with its comments, for tools that edit it. */
+  /** The document with comments, for editing. */
   readonly document: Document.Parsed;
-  /** The content: maps, arrays, texts, numbers, booleans and null, by YAML 1.2. */
+  /** The content in YAML 1.2: maps, arrays, texts, numbers, booleans and null. */
   readonly value: unknown;
-  /** Where the value of a path stands, or what is nearest to it. */
+  /** Returns the location of the value at a path, or of its nearest parent. */
   readonly placeOf: (path: readonly PropertyKey[]) => Place;
-  /** Where the key of a path stands. */
+  /** Returns the location of the key at a path. */
   readonly placeOfKey: (path: readonly PropertyKey[]) => Place;
-  /** How a plain scalar is written, where there is one at a path. */
+  /** Returns the source of the plain scalar at a path; undefined if there is none. */
   readonly writtenAt: (path: readonly PropertyKey[]) => string | undefined;
-  /** How it is written. */
+  /** Returns the layout for editing. */
   readonly layout: () => Layout;
-  /** What is wrong with it as YAML. Where it could not be read at all, the value is undefined. */
+  /** YAML errors. If the file could not be read at all, the value is undefined. */
   readonly findings: readonly Finding[];
 }
 
 /**
- * Reads all of a text with the parser of YAML. Never throws.
+ * Parses a whole text with the YAML parser. Never throws.
  *
- * @param file its name for people.
- * @param values how many values the file has beside those of this text.
+ * @param file the file name for messages.
+ * @param values the number of values in the file outside of this text.
  */
 export function readWhole(text: string, file: string, values = 0): YamlSource {
   const lines = lineCounter(text);
@@ -105,7 +105,7 @@ export function readWhole(text: string, file: string, values = 0): YamlSource {
   };
 }
 
-/** Lines as editors count them, whatever the parser makes of the text. */
+/** Counts lines like editors, independently of the parser. */
 function lineCounter(text: string): LineCounter {
   const lines = new LineCounter();
   for (let start = 0; start >= 0; ) {

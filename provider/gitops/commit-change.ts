@@ -6,38 +6,37 @@ import { writeAll } from "../files/write-settings";
 import { excerpt, quote } from "../settings/text";
 import { GitError, type Programs, programsIn } from "./git";
 
-/** How a change is told in git's history, and to those who review it. */
+/** The texts of a change for git's history and for reviewers. */
 export interface ChangeMessage {
   /** One line: `Deny evil.example until 2026-12-23 (INC-1042)`. */
   readonly title: string;
-  /** What else there is to say: one or several lines, or none. */
+  /** Further details: zero or more lines. */
   readonly body: string;
-  /** What the branch is called, behind `email-security/`; what no branch's name can hold is left out. */
+  /** The branch name after `email-security/`; invalid characters are removed. */
   readonly branch: string;
 }
 
-/** A commit that was made. */
+/** The result of a commit. */
 export interface Commit {
-  /** The top folder of the repository. */
+  /** The root of the repository. */
   readonly repository: string;
-  /** The new branch, which is now the one that is worked on. */
+  /** The new branch, which is now checked out. */
   readonly branch: string;
-  /** The one that was worked on before; undefined where there was none (a detached HEAD). */
+  /** The previous branch; undefined for a detached HEAD. */
   readonly before: string | undefined;
   readonly hash: string;
   /** Other files that a hook added to the commit. */
   readonly addedByHook: readonly string[];
-  /** Files of the change that a hook changed without staging them, so that they differ from the commit. */
+  /** Files of the change that a hook modified without staging, so that they differ from the commit. */
   readonly unstaged: readonly string[];
 }
 
 /**
- * Writes the files and commits them on a new branch of git, from where the working tree is: these files and nothing else,
- * whatever else is changed or staged. The new branch is then the one that is worked on. Hooks run, and a commit is signed, as with
- * any other. Where it fails, or is interrupted, branch and files are as they were.
+ * Writes the files and commits only them on a new branch, which stays checked out. Other changed or staged files are not included. Hooks
+ * run and commits are signed as usual. On failure or interruption, branch and files are restored.
  *
- * @throws {GitError} (`ERR_GIT`) when the files are in no repository or have uncommitted changes, when a merge or rebase is under
- * way, and when git fails.
+ * @throws {GitError} (`ERR_GIT`) if the files are in no repository or have uncommitted changes, if a merge or rebase is in progress, or if
+ * git fails.
  */
 export async function commitChange(files: readonly ChangedFile[], message: ChangeMessage): Promise<Commit> {
   const repository = repositoryOfAll(files);
@@ -77,7 +76,7 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       ];
       await taken(args, "git made no commit", `${text}\n`);
       const hash = (await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit")).trim();
-      // A commit of some paths gives hooks an index of its own: the real one lacks what they staged.
+      // A partial commit gives hooks a temporary index, so the real index lacks the files they staged.
       const committed = await listNames(programs, ["diff-tree", "-r", before.hash, "HEAD"]);
       const outdated = literal(committed.filter((path) => !stagedBefore.includes(path)));
       if (outdated.length > 0)
@@ -100,13 +99,13 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   });
 }
 
-/** What differs from the commit or isn't in git, a line each as `git status` prints it. */
+/** Lists uncommitted and untracked files, one per line as in `git status`. */
 async function listChanges({ git }: Programs): Promise<string[]> {
   const { stdout } = await git(["status", "--porcelain=v1", "-z", "--no-renames"]);
   return stdout.split("\0").filter((line) => line !== "");
 }
 
-/** The names that a comparison of git lists. */
+/** Returns the file names that a git comparison lists. */
 async function listNames(
   { git }: Programs,
   [command, ...args]: readonly [string, ...string[]],
@@ -115,7 +114,7 @@ async function listNames(
   return stdout.split("\0").filter((name) => name !== "");
 }
 
-/** Names of files, not patterns: one may begin with a colon or hold a star. */
+/** Prevents git from reading names as patterns: a name may start with a colon or contain an asterisk. */
 function literal(paths: readonly string[]): string[] {
   return paths.map((path) => `:(top,literal)${path}`);
 }
@@ -132,7 +131,7 @@ function repositoryOfAll(files: readonly ChangedFile[]): string {
   );
 }
 
-/** What git keeps while something is under way, what that is called, and what ends it. */
+/** The state files of unfinished git operations, with their names and the commands that end them. */
 const UNFINISHED = {
   "rebase-merge": ["rebase", "git rebase --continue` or `git rebase --abort"],
   "rebase-apply": ["rebase", "git rebase --continue` or `git rebase --abort"],
@@ -185,19 +184,19 @@ async function headOf({ git }: Programs): Promise<Head> {
   return { branch: await currentBranch({ git }), hash: hash.stdout.trim() };
 }
 
-/** The branch that is checked out; undefined on a detached HEAD. */
+/** Returns the checked-out branch; undefined for a detached HEAD. */
 export async function currentBranch({ git }: Pick<Programs, "git">): Promise<string | undefined> {
-  // Not `--short`, which says `heads/main` where a tag is called main too.
+  // `--short` would print `heads/main` if a tag has the same name.
   const { code, stdout } = await git(["symbolic-ref", "--quiet", "HEAD"]);
   return code === 0 ? stdout.trim().replace(/^refs\/heads\//, "") : undefined;
 }
 
-/** What all branches of such commits begin with. */
+/** The prefix of all branches for such commits. */
 export const BRANCHES = "email-security/";
 
 const LONGEST_BRANCH = 60;
 
-/** A name that no branch and no tag has, here or at a remote as far as is known. */
+/** Returns a name that no branch or tag has, locally or at a known remote. */
 export async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
   const name = wanted
     .toLowerCase()
@@ -223,7 +222,7 @@ export async function freeBranch({ git }: Programs, wanted: string): Promise<str
   }
 }
 
-/** A step that git did not take. */
+/** A failed git step. */
 class NotTaken extends Error {
   readonly why: string;
 
@@ -237,7 +236,7 @@ function messageOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
 }
 
-/** Back to where it was, as far as that goes: what else is changed stays. Answers what could not be undone. */
+/** Restores branch and files as far as possible, and keeps other changes. Returns what could not be restored. */
 async function takeBack(
   { git }: Programs,
   {
@@ -265,7 +264,7 @@ async function takeBack(
   const steps =
     isThere.code === 0
       ? [
-          // What a hook staged of these files.
+          // Removes files that a hook staged from the index.
           ["reset", "--quiet", before.hash, "--", ...literal(paths)],
           ["switch", "--quiet", ...back],
           ["branch", "--quiet", "--delete", "--force", "--", branch],
@@ -273,14 +272,14 @@ async function takeBack(
       : [];
   for (const step of steps) {
     const { code, why } = await git(step);
-    // A hook that fails once the branch is checked out fails the command too.
+    // A hook that fails after the checkout also fails the command.
     if (step[0] === "switch" && (await currentBranch({ git })) === before.branch) continue;
     if (code !== 0) left.push(`git ${step[0]}: ${why.split("\n", 1)[0] ?? ""}`);
   }
   return left;
 }
 
-/** Does something that Ctrl-C must not leave half done; whoever does it asks whether it was pressed. */
+/** Runs a task that Ctrl-C must not leave unfinished. The task polls whether it was pressed. */
 async function uninterrupted<T>(work: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
   let isInterrupted = false;
   const note = (): void => {

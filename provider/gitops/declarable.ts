@@ -16,9 +16,9 @@ import { parsePattern } from "../settings/pattern";
 import { isPrintable } from "../settings/text";
 
 /**
- * The entries of a tenant as a settings file can declare them.
+ * Returns the entries of a tenant as declarations for a settings file.
  *
- * @param acceptRisk the reason that a risky entry is declared with.
+ * @param acceptRisk the reason for declaring a risky entry.
  */
 export function entriesForFile(
   { entries }: Observed,
@@ -28,12 +28,12 @@ export function entriesForFile(
   return declarableEntries([...entries.values()].flat(), { own, acceptRisk, refusal: schemaRefusal });
 }
 
-/** The VIPs with a mailbox as a settings file can declare them. */
+/** Returns the VIPs with a mailbox as declarations for a settings file. */
 export function vipsForFile({ vips }: Observed): Declarable<VipEmployeeRow>[] {
   return [...vips.values()].map((row) => declarableVip(row, schemaRefusal));
 }
 
-/** What speaks against an element of a settings file by itself. */
+/** Returns the error for a single element of a settings file. */
 export const schemaRefusal: ElementRefusal = (section, element) => {
   const result = settingsFile.safeParse({ version: 1, [section]: [element] });
   const issue = result.error?.issues[0];
@@ -43,8 +43,8 @@ export const schemaRefusal: ElementRefusal = (section, element) => {
 };
 
 /**
- * For each entry that can't be declared the pattern for `ignore` that names it, and nothing that is declared; undefined
- * where none can, and for those that are declared.
+ * Returns an `ignore` pattern for each entry that can't be declared, which matches no declared entry. Undefined if there is no such
+ * pattern, and for declarable entries.
  */
 export function patternsForEntries(all: readonly Declarable<AllowDenyEntryRow>[]): (string | undefined)[] {
   return patternsFor(ENTRIES, all, (row) =>
@@ -52,7 +52,7 @@ export function patternsForEntries(all: readonly Declarable<AllowDenyEntryRow>[]
   );
 }
 
-/** The same for VIPs. */
+/** Returns `ignore` patterns for VIPs, like {@link patternsForEntries}. */
 export function patternsForVips(all: readonly Declarable<VipEmployeeRow>[]): (string | undefined)[] {
   return patternsFor(MEMBERS, all, (row) => [keyOfVip(row.email ?? ""), textOfVip(row)]);
 }
@@ -68,7 +68,7 @@ function patternsFor<Row>(
     if (key === undefined || text === undefined) return undefined;
     const target = kind.target(key, text);
     const prefix = target.list === undefined ? "" : `${target.list}:`;
-    // What has a meaning in a pattern, as the / of a range, and what is no text, is any character there.
+    // Replaces special characters of patterns, such as the / of a range, by wildcards.
     const plain = target.value.replace(/[^\p{L}\p{N}.@_-]+/gu, "*");
     return [target.value, plain, `${plain.slice(0, LONGEST_PATTERN)}*`]
       .map((candidate) => prefix + candidate)
@@ -80,5 +80,5 @@ function patternsFor<Row>(
   });
 }
 
-/** Beyond this, the beginning of a value tells enough. */
+/** The start of a longer value is specific enough. */
 const LONGEST_PATTERN = 100;

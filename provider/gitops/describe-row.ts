@@ -2,7 +2,7 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
 import { detailsOf } from "../settings/standing-text";
 import { printable, quote } from "../settings/text";
 
-/** An entry in words, with what a person would look for it by. */
+/** Describes an entry with details that help to find it. */
 export function describeEntry(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
@@ -10,7 +10,7 @@ export function describeEntry(row: AllowDenyEntryRow): string {
   return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${aboutOf(row)}${made === "" ? "" : `, ${made}`})`;
 }
 
-/** The same of a VIP. */
+/** Describes a VIP with details that help to find it. */
 export function describeVip(row: VipEmployeeRow): string {
   const made = madeBy("added", row.date_added, row.added_by);
   const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
@@ -19,7 +19,7 @@ export function describeVip(row: VipEmployeeRow): string {
   return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${aboutOf(row)})`;
 }
 
-/** As much of a text is shown as people write; the whole stays at the service. */
+/** Longer texts are truncated; the service keeps the full text. */
 const LONGEST_SHOWN = 1_000;
 
 function aboutOf(row: object): string {
@@ -28,12 +28,12 @@ function aboutOf(row: object): string {
     .join("");
 }
 
-/** Who a VIP is. */
+/** Formats the name, title and department of a VIP. */
 export function person({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
   return printable([name, title, department].filter((text) => text?.trim()).join(", "));
 }
 
-/** Who did something and when, as far as the service tells. */
+/** Formats who did something and when, as far as known. */
 export function madeBy(verb: string, at: string | undefined, by: string | undefined): string {
   const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
   return parts.length === 0 ? "" : printable([verb, ...parts].join(" "));

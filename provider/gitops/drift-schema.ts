@@ -3,7 +3,7 @@ import { place, standing, subject } from "../plan/plan-schema";
 import { count, text } from "../settings/json-fields";
 import { formatJson } from "../settings/text";
 
-/** The version of the format of drift. */
+/** The version of the drift format. */
 export const DRIFT_FORMAT = 1;
 
 const { unicode: _unicode, ...named } = subject;

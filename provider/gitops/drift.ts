@@ -14,7 +14,7 @@ import { prunes } from "../settings/list-mode";
 import { withoutUndefined } from "../settings/without-undefined";
 import { DRIFT_FORMAT, type Drift, type DriftItem, type DriftWhat } from "./drift-schema";
 
-/** Returns what happened at the tenant, from what is declared to what it holds. */
+/** Returns the transition at the tenant, from the declared to the actual state. */
 export function driftTransition({
   what,
   kind,
@@ -26,7 +26,7 @@ export function driftTransition({
   return { from: listOf(declared), to: listOf(there), isLingering: what === "leaving" };
 }
 
-/** Whether no run removes it: nobody declares it, and the mode of its list leaves such. */
+/** Returns whether no run removes the item: it isn't declared, and the mode of its list doesn't prune it. */
 export function isUnmanagedItem(
   { what, kind, there }: Pick<DriftItem, "what" | "kind" | "there">,
   { lists }: Pick<Settings, "lists">,
@@ -38,11 +38,11 @@ export function isUnmanagedItem(
 const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
 
 /**
- * Compares a tenant with its files: what the console changed since they were applied. What `ignore` names, and VIPs that
- * only automatic detection holds, are none.
+ * Compares a tenant with its files: changes in the console since the last run. Entries that `ignore` matches, and VIPs that are only
+ * detected automatically, are not drift.
  *
- * @param known what the stack's state holds; without it, what the files declared before the last run is taken for added.
- * @throws {OtherTenantError} when the tenant is another than the files and the stack are of, as it seems.
+ * @param known the content of the stack's state; without it, entries that were removed from the files before the last run count as added.
+ * @throws {OtherTenantError} if the tenant seems to be another one than that of the files and the stack.
  */
 export function driftOf(
   settings: Settings,
@@ -79,7 +79,7 @@ export function driftOf(
     ...plan.changes.map((change) => {
       const { sign, before, after, place, why } = change;
       if (sign === "remove") {
-        // In exclusive mode, a run would remove what nobody ever declared, too.
+        // In exclusive mode, a run also removes entries that were never declared.
         const isOwn = Object.hasOwn(
           (change.kind === "vip" ? known?.vips : known?.entries)?.content ?? {},
           change.key,
@@ -95,7 +95,7 @@ export function driftOf(
       return item(sign === "add" ? "missing" : "changed", change, rest);
     }),
   ];
-  // Without the stack's state, what has expired is known by the files, and not whether the stack has ever declared it.
+  // Without the state, the files show what has expired, but not whether the stack ever declared it.
   const all = items.map((one): DriftItem => {
     const late = plan.expired.find(
       ({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key,
@@ -129,7 +129,7 @@ export function driftOf(
   };
 }
 
-/** The key that rows have: without what tells an entry from one of the same value on the other list. */
+/** Returns the key as rows have it, which doesn't include the list. */
 function keyOfEntryKey(key: string, list: string): string {
   const entry = readEntry(key, list);
   return entry === undefined ? key : keyOfEntry(entry);
@@ -142,7 +142,7 @@ function moverOf({ kind, key, before, after }: Change, known: KnownLists): NonNu
   return before !== undefined && isSameStanding(left, before) ? "files" : "both";
 }
 
-/** What is said of what nobody did anything to at the tenant, as far as the stack's state tells. */
+/** Explains a difference that doesn't come from a change at the tenant, according to the stack's state. */
 function untouched(
   movedBy: NonNullable<DriftItem["movedBy"]>,
   before: Standing | undefined,

@@ -17,40 +17,38 @@ import { isAutomatic } from "../tenant";
 import { entriesForFile, patternsForEntries, patternsForVips, vipsForFile } from "./declarable";
 import { describeEntry, describeVip, madeBy, person } from "./describe-row";
 
-/** How a tenant is exported. */
 export interface ExportOptions {
-  /** The service's host, for the files' first line. */
+  /** The service's host, for the first line of each file. */
   readonly host: string;
   /**
-   * The tenant's own domains, in canonical form: they go into the files, and tell what is risky. Default: those that its VIPs
-   * share, with a remark that they are to be looked at.
+   * The tenant's own domains, in canonical form; written to the files and used for risk checks. Default: the domains that its VIPs share,
+   * with a note to review them.
    */
   readonly ownDomains?: readonly string[];
-  /** Whether VIPs by automatic detection are declared too. Default: no, for detection keeps them. */
+  /** Whether to declare VIPs from automatic detection. Default: false, because detection keeps them. */
   readonly includeAutomatic?: boolean;
 }
 
 /** A tenant as settings files. */
 export interface Exported {
-  /** The text of each file by its name, the one that includes the others first. */
+  /** The texts by file name; the file that includes the others is first. */
   readonly files: ReadonlyMap<string, string>;
-  /** How many are declared. */
+  /** The numbers of declared entries and VIPs. */
   readonly entries: number;
   readonly vips: number;
-  /** How many were declared with the remark that their risk is to be reviewed. */
+  /** The number of risky entries, which are declared with a note to review them. */
   readonly risky: number;
-  /** How many VIPs were left to automatic detection. */
+  /** The number of VIPs left to automatic detection. */
   readonly automatic: number;
-  /** The own domains that stand in the files because the VIPs share them, and nobody named any. */
+  /** Own domains that were inferred from the VIPs. */
   readonly likelyOwnDomains: readonly string[];
-  /** What no file can declare, in words, each on one line; it stands in the files as comments too. */
+  /** Descriptions of what can't be declared, one line each; the files contain them as comments. */
   readonly left: readonly string[];
 }
 
-/** The file that includes the others. */
 export const SETTINGS_FILE = "settings.yaml";
 
-/** Every name that a file of an export can have. */
+/** All possible file names of an export. */
 export const EXPORTED_FILES: readonly string[] = [
   SETTINGS_FILE,
   "vips.yaml",
@@ -63,21 +61,21 @@ export const EXPORTED_FILES: readonly string[] = [
 
 const ACCEPTED_BY_EXPORT = "It stood at the service before the export of";
 
-/** Whether an `acceptRisk` is what an export writes, and no person's reason. */
+/** Returns whether an `acceptRisk` comes from an export and not from a person. */
 export function isAcceptedByExport(acceptRisk: unknown): boolean {
   return typeof acceptRisk === "string" && acceptRisk.startsWith(ACCEPTED_BY_EXPORT);
 }
 
-/** A longer deny list is split by what its values are. */
+/** Longer deny lists are split by entry type. */
 const LONGEST_DENY_FILE = 1_000;
 
 /**
- * A tenant as settings files: what they declare is exactly what is there, so that a first `pulumi up` writes nothing and a
- * plan is empty. Sorted; who made each entry, and when, stands beside it in a comment. What no file can declare is ignored
- * by the lists where a pattern can name it, and stands in a comment in any case.
+ * Exports a tenant as settings files that declare exactly the actual state. The first `pulumi up` writes nothing, and a plan is empty.
+ * Elements are sorted and have comments with their creator and time. Lists ignore what can't be declared, if a pattern can match it;
+ * comments describe it in any case.
  *
- * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
- * @throws {EmailSecurityError} (`ERR_EXPORT`) when the files do not read back as what is there: a mistake of this package.
+ * @throws {OtherTenantError} if no mailbox of the tenant belongs to the own domains.
+ * @throws {EmailSecurityError} (`ERR_EXPORT`) if the files don't parse to the actual state, which is a bug in this package.
  */
 export function exportSettings(observed: Observed, options: ExportOptions): Exported {
   const { ownDomains: named = [] } = options;
@@ -111,18 +109,18 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
   return exported;
 }
 
-/** What a tenant holds, as files declare it, and what no file can. */
+/** The actual state of a tenant, split into declarable and other parts. */
 export interface Held {
-  /** The day (UTC) of the reading. */
+  /** The day (UTC) of the snapshot. */
   readonly day: string;
-  /** The own domains that were named, and those that the VIPs share where none was. */
+  /** The given own domains, or those inferred from the VIPs. */
   readonly named: readonly string[];
   readonly likely: readonly string[];
   readonly entries: readonly Declarable<AllowDenyEntryRow>[];
   readonly allow: readonly Declared<AllowDenyEntryRow>[];
   readonly deny: readonly Declared<AllowDenyEntryRow>[];
   readonly vips: readonly Declared<VipEmployeeRow>[];
-  /** The VIPs that are left to automatic detection. */
+  /** The VIPs left to automatic detection. */
   readonly automatic: readonly Declarable<VipEmployeeRow>[];
   readonly left: {
     readonly entries: readonly Left[];
@@ -132,9 +130,9 @@ export interface Held {
 }
 
 /**
- * What a tenant holds, for files.
+ * Splits the actual state of a tenant for settings files.
  *
- * @param known own domains beside those that are named, by which too it is told what is risky.
+ * @param known further own domains, used for risk checks.
  */
 export function heldBy(
   observed: Observed,
@@ -171,12 +169,12 @@ export function heldBy(
   };
 }
 
-/** The first line of a file that was made of a tenant. */
+/** Formats the first line of an exported file. */
 function headerOf({ at }: Pick<Observed, "at">, { host }: Pick<ExportOptions, "host">): string {
   return `Exported from ${host} at ${at} by \`email-security export\`.`;
 }
 
-/** How a file begins. */
+/** Formats the start of a file. */
 export function headed(header: string): string {
   return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
@@ -204,7 +202,7 @@ function typeOf(value: string): EntryType {
   return parsed.ok ? parsed.value.entryType : "domain";
 }
 
-/** A section of entries, sorted, with who made each. */
+/** Formats a section of entries, sorted, with their creators. */
 export function entriesSection(
   section: "allow" | "deny",
   entries: readonly Declared<AllowDenyEntryRow>[],
@@ -218,7 +216,7 @@ export function entriesSection(
   return sectionText(section, elements);
 }
 
-/** The section of VIPs, and those that are left to automatic detection in a comment. */
+/** Formats the section of VIPs, with automatically detected ones in a comment. */
 export function vipsSection(
   vips: readonly Declared<VipEmployeeRow>[],
   automatic: readonly Declarable<VipEmployeeRow>[],
@@ -242,7 +240,7 @@ function sectionText(section: string, elements: readonly string[]): string {
   return elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
 }
 
-/** An element with who made it beside its first line, and notes above. */
+/** Formats an element with its creator on the first line and notes above. */
 function elementLines(
   element: Element,
   subjectKey: ElementStyle["subjectKey"],
@@ -267,11 +265,11 @@ function elementLines(
   return `${text.slice(0, lineEnd)} ${beside}${text.slice(lineEnd + 1)}`;
 }
 
-/** What can't be declared. */
+/** An entry or VIP that can't be declared. */
 interface Left {
   readonly what: string;
   readonly reason: string;
-  /** Names it in `ignore`. */
+  /** The pattern for `ignore`. */
   readonly pattern?: string;
 }
 
@@ -293,7 +291,7 @@ function leftText({ what, reason, pattern }: Left): string {
   return `${what}: ${reason}${where}`;
 }
 
-/** The own domains that are to stand in a file. */
+/** Formats the own domains for a file. */
 export function ownDomainsText({ named, likely }: Pick<Held, "named" | "likely">): string {
   const all = [...named, ...likely];
   if (all.length === 0) return "";
@@ -301,16 +299,16 @@ export function ownDomainsText({ named, likely }: Pick<Held, "named" | "likely">
   return `${note}ownDomains:\n${all.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
 }
 
-/** What the lists ignore, as no file can declare it. */
+/** Formats the `ignore` patterns for what can't be declared. */
 export function listsText({ left }: Pick<Held, "left">): string {
   const lists = [ignoreText("entries", left.entries), ignoreText("vips", left.vips)].join("");
   return lists === "" ? "" : `\nlists:\n${lists}`;
 }
 
 /**
- * What no file can declare, in comments.
+ * Formats comments on what can't be declared.
  *
- * @param isNamed whether also what a pattern can name is told. Default: no, {@link listsText} has it.
+ * @param isNamed whether to include what a pattern can match. Default: false, because {@link listsText} includes it.
  */
 export function undeclaredText({ left }: Pick<Held, "left">, isNamed = false): string {
   const all = [...left.entries, ...left.vips, ...left.nameless];
@@ -322,7 +320,7 @@ export function undeclaredText({ left }: Pick<Held, "left">, isNamed = false): s
   return `\n${yamlComment("At the service, and not in these files: no file can declare it.", 0)}${lines.join("")}`;
 }
 
-/** The same in words, each on one line. */
+/** Describes what can't be declared, one line each. */
 export function leftLines({ left }: Pick<Held, "left">): string[] {
   return [...left.entries, ...left.vips, ...left.nameless].map(leftText);
 }
@@ -351,7 +349,7 @@ function sortedBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
     .map(({ one }) => one);
 }
 
-/** Reads the files as a program will, and compares them with what is there. */
+/** Verifies that the files parse to the actual state. */
 function check(
   { files }: Exported,
   today: string,

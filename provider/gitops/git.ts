@@ -6,36 +6,36 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { shellWord } from "../settings/shell-word";
 import { excerpt, printable } from "../settings/text";
 
-/** What git can't do, or what keeps it from being asked; the working tree is as it was, unless the message says otherwise. */
+/** A git operation failed or isn't possible. The working tree is unchanged unless the message says otherwise. */
 export class GitError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_GIT", message, options);
   }
 }
 
-/** What a program that was run has told. */
+/** The result of running a program. */
 export interface Told {
   readonly code: number;
   readonly stdout: string;
-  /** The first lines of what it said, printable, and without what opens a remote. */
+  /** The first lines of its output, printable and without credentials of the remote. */
   readonly why: string;
 }
 
-/** Runs git, or a program that opens pull requests, in one folder. */
+/** Runs git, or a program that opens pull requests, in one directory. */
 export interface Programs {
-  /** @throws {GitError} when there is no git. */
+  /** @throws {GitError} if git isn't installed. */
   readonly git: (args: readonly string[], input?: string) => Promise<Told>;
-  /** The same of `gh` and `glab`; undefined where there is none. */
+  /** Runs `gh` or `glab`; undefined if it isn't installed. */
   readonly other: (name: "gh" | "glab", args: readonly string[], input?: string) => Promise<Told | undefined>;
 }
 
-/** Nobody reads a longer one. */
+/** Enough for any output that is used. */
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 const SHOWN_LINES = 6;
 
 /**
- * Runs programs in a folder of a repository, without a shell. They get what git, signing and the hosts' own programs need of the
- * environment, and no tenant's key: hooks are a team's own.
+ * Returns functions that run programs in a repository directory, without a shell. Their environment contains what git, signing and the
+ * host's programs need, but no API keys: hooks are third-party code.
  */
 export function programsIn(folder: string): Programs {
   const env = leanEnvironment(process.env, "pull request");
@@ -51,7 +51,7 @@ export function programsIn(folder: string): Programs {
           else done({ code: typeof code === "number" ? code : 1, stdout, why: whyOf(stderr, stdout) });
         },
       );
-      // One that doesn't read to the end says why itself.
+      // A program that doesn't read all input reports the reason itself.
       child.stdin?.on("error", () => {});
       child.stdin?.end(input);
     });
@@ -65,7 +65,7 @@ export function programsIn(folder: string): Programs {
   };
 }
 
-/** How a person is told to call git for a repository: where another one is in the working directory, by name. */
+/** Returns the git command to show a person; includes the repository if the working directory is in another one. */
 export function gitIn(repository: string): string {
   const here = repositoryOf(realPath("."));
   return here !== undefined && realPath(here) === realPath(repository)
@@ -73,7 +73,7 @@ export function gitIn(repository: string): string {
     : `git -C ${shellWord(relative(realPath("."), realPath(repository)))}`;
 }
 
-/** Whether git has a file just as it is: taken away, it can be had back. */
+/** Returns whether git has the current content of a file, so that it can be restored after removal. */
 export async function isCommitted(file: string): Promise<boolean> {
   const path = realPath(resolve(file));
   const repository = repositoryOfFile(path);
@@ -92,20 +92,20 @@ function whyOf(stderr: string, stdout: string): string {
   return shown.join("\n") || "it gave no reason";
 }
 
-/** A text without what stands before the host of an address in it: that opens the remote. */
+/** Removes credentials from the URLs in a text. */
 export function withoutCredentials(text: string): string {
   return text.replace(/\b([a-z][a-z+.-]*:\/\/)[^\s/?#]*@/gi, "$1");
 }
 
-/** An object of a repository: a file's text, or a commit as git holds it. */
+/** A git object: the content of a file, or a raw commit. */
 export interface GitObject {
   readonly id: string;
   readonly content: Buffer;
 }
 
 /**
- * What makes git read and nothing else, whatever the repository's own settings say: it starts no other program, shows signatures to
- * none, fetches nothing, and takes no object for another.
+ * Options that make git read-only regardless of the repository's configuration: no other programs, no signature checks, no fetches and no
+ * replaced objects.
  */
 const READS_ONLY = [
   "--no-pager",
@@ -118,36 +118,36 @@ const READS_ONLY = [
   "protocol.allow=never",
 ];
 
-/** Asks git something over one repository, and changes nothing there. */
+/** Queries a repository without changing it. */
 export class GitReader {
   readonly #folder: string;
   readonly #environment: NodeJS.ProcessEnv;
 
-  /** @param folder the repository's top folder. */
+  /** @param folder the root of the repository. */
   constructor(folder: string) {
     this.#folder = folder;
     const own = leanEnvironment(process.env, "git");
-    // Objects that a partial clone lacks are not fetched one by one.
+    // Fetching objects that a partial clone lacks one by one would be slow.
     this.#environment = { ...own, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
   }
 
   /**
-   * What a command prints. Arguments are ours alone, or ids of objects.
+   * Returns the output of a command. Arguments must be constants or object ids.
    *
-   * @throws {GitError} when git is not there, or says no.
+   * @throws {GitError} if git isn't installed or fails.
    */
   async text(...args: string[]): Promise<string> {
     return await this.answer("", ...args);
   }
 
-  /** The same of a command that reads lines. */
+  /** Returns the output of a command with input. */
   async answer(input: string, ...args: string[]): Promise<string> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.#run(args, input)) chunks.push(chunk);
     return Buffer.concat(chunks).toString("utf8");
   }
 
-  /** The objects of some ids, in their order; those that are not there are left out. */
+  /** Yields the objects of the ids in order; skips missing ones. */
   async *objects(ids: readonly string[]): AsyncGenerator<GitObject> {
     if (ids.length === 0) return;
     let chunks: Buffer[] = [];
@@ -156,7 +156,7 @@ export class GitReader {
     for await (const chunk of this.#run(["cat-file", "--batch"], `${ids.join("\n")}\n`)) {
       chunks.push(chunk);
       have += chunk.length;
-      // An object of many pieces is put together once.
+      // Joins the chunks of an object only once.
       while (head === undefined || have > head.size) {
         const all = Buffer.concat(chunks);
         if (head === undefined) {
@@ -183,7 +183,7 @@ export class GitReader {
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       said = (said + text).slice(0, 2_000);
     });
-    // Who ends early wants no more of it.
+    // A consumer that stops early ignores the rest.
     child.stdin.on("error", () => {});
     child.stdin.end(input);
     const ended = new Promise<number | null>((done, fail) => {

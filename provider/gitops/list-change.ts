@@ -7,27 +7,27 @@ import type { Transition } from "../settings/danger";
 import { EmailSecurityError } from "../settings/email-security-error";
 import type { Refanged } from "../settings/refang";
 
-/** What a person says of what is added, moved or extended, as a settings file holds it. */
+/** The metadata that a person provides for added, moved or extended elements, as in a settings file. */
 export type Facts = ReturnType<typeof textsOf>;
 
-/** A change of the lists that somebody asks for. */
+/** A requested change of the lists. */
 export type ListChange =
   | {
       readonly do: "add";
       readonly section: Section;
       readonly values: readonly Refanged[];
-      /** The verdict scope. Default: as the service has it. */
+      /** The verdict scope. Default: the service's default. */
       readonly scope?: string;
       readonly facts: Facts;
     }
   | {
       readonly do: "remove" | "extend" | "keep";
       readonly values: readonly Refanged[];
-      /** Where the values are. Default: wherever each is, if that is one place. */
+      /** The section of the values. Default: found for each value, if unambiguous. */
       readonly section?: Section;
       readonly scope?: string;
       readonly facts: Facts;
-      /** The decision, of who looked at it; what stays holds it from then on. */
+      /** The decision and its reviewer; kept elements get this review. */
       readonly reviewed?: Reviewed;
     }
   | {
@@ -42,19 +42,19 @@ export type ListChange =
 export interface Step {
   readonly value: Refanged;
   readonly section: Section;
-  /** What happens: "deny evil.example until 2026-12-23". */
+  /** Describes the change: "deny evil.example until 2026-12-23". */
   readonly what: string;
-  /** What is there already and why, a sentence each. */
+  /** Explanations of existing declarations, one sentence each. */
   readonly told: readonly string[];
-  /** What the files declare of it, where something is changed that stands. */
+  /** The existing declaration, if one is changed. */
   readonly element?: Element;
   /** Whether there is nothing to do. */
   readonly isDone: boolean;
-  /** Whether what stands is not what was asked for, and is left to the person. */
+  /** Whether the existing declaration differs from the request, so that a person must decide. */
   readonly isLeft: boolean;
 }
 
-/** Returns what a step of a change does to what the files declare. */
+/** Returns a function that maps a step to the transition of the declaration. */
 export function stepTransition(change: ListChange): (step: Step) => Transition {
   return ({ section }) => {
     const list = section === "vips" ? "vip" : section;
@@ -64,10 +64,10 @@ export function stepTransition(change: ListChange): (step: Step) => Transition {
   };
 }
 
-/** Something that stands in the files. */
+/** An existing declaration in the files. */
 export type Declaration = DeclaredEntry | DeclaredVip;
 
-/** A change is refused, with every reason; nothing is written. */
+/** A rejected change with all reasons; nothing was written. */
 export class ChangeRefusedError extends EmailSecurityError {
   constructor(reasons: readonly string[]) {
     const shown = reasons.slice(0, SHOWN).map((reason) => `  ${reason.replaceAll("\n", "\n  ")}`);
@@ -78,17 +78,16 @@ export class ChangeRefusedError extends EmailSecurityError {
 
 const SHOWN = 50;
 
-/** The section in which something is declared. */
 export function sectionOf(one: Declaration): Section {
   return one.kind === "vip" ? "vips" : one.list;
 }
 
-/** A list as the command line calls it. */
+/** Returns the list name as on the command line. */
 export function listName(section: Section): string {
   return section === "vips" ? "vip" : section;
 }
 
-/** Where something is declared, and where else. */
+/** Returns all locations of a declaration, including overridden ones. */
 export function placesOf(one: Declaration): readonly Place[] {
   return [one.place, ...one.overrides];
 }

@@ -15,46 +15,46 @@ import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type PlanOptions, planDesired, tenantName } from "./plan-tenant";
 
-/** What a run does that only takes away what has lapsed. Plain data. */
+/** The actions of a run that only removes expired entries. Plain data. */
 export interface OnlyExpired {
-  /** The plan of just that; its digest is of just that, too. */
+  /** The plan with only these removals, and a matching digest. */
   readonly plan: Plan;
-  /** What the run is held to, beside the plan. */
+  /** What the run enforces in addition to the plan. */
   readonly only: NonNullable<PlanFile["only"]>;
-  /** The resources that the run may change: their URNs. Empty where there is nothing to do, in the state neither. */
+  /** The URNs of resources that the run may change. Empty if there is nothing to do, not even in the state. */
   readonly targets: readonly string[];
-  /** What has lapsed and stays all the same, with why, in a few words. */
+  /** Expired entries that stay, with the reason. */
   readonly kept: readonly KeptExpired[];
-  /** How many other changes a whole run would make: they stay pending. */
+  /** The number of other changes in a full run, which stay pending. */
   readonly pending: number;
 }
 
-/** Something that has lapsed and stays. */
+/** An expired entry or VIP that stays. */
 export interface KeptExpired {
   readonly key: string;
   readonly kind: "entry" | "vip";
-  /** Only of entries: the list on which it is at the tenant, or was declared. */
+  /** Only for entries: the list at the tenant, or the declared one. */
   readonly list?: string;
-  /** In a few words. */
+  /** The reason in a few words. */
   readonly why: string;
 }
 
-/** Returns what something is that has lapsed and stays. */
+/** Returns the transition of an expired entry that stays. */
 export function keptTransition({ list }: KeptExpired): Transition {
   return { to: list ?? "vip", isLingering: true };
 }
 
-/** What a plan of only what has lapsed is made with. */
+/** Options for planning expired removals. */
 export interface OnlyExpiredOptions extends PlanOptions {
   readonly stack: string;
 }
 
 /**
- * What of a stack has lapsed by its settings files. Reads the files, the stack's state and the tenant; writes nothing.
+ * Plans the removal of expired entries of a stack. Reads the files, the stack's state and the tenant; writes nothing.
  *
- * @throws {SettingsFileError} with every mistake in the files; the tenant was not asked.
- * @throws {PulumiError} when the state can't be read, or is not that of a `TenantSettings` that has run.
- * @throws {ServiceError} when the tenant's lists can't be read.
+ * @throws {SettingsFileError} with all mistakes in the files; no request was sent.
+ * @throws {PulumiError} if the state can't be read, or has no `TenantSettings` that has run.
+ * @throws {ServiceError} if the tenant's lists can't be read.
  */
 export async function planOnlyExpired(file: string, options: OnlyExpiredOptions): Promise<OnlyExpired> {
   const { stack, resource, today } = options;
@@ -68,9 +68,9 @@ export async function planOnlyExpired(file: string, options: OnlyExpiredOptions)
 }
 
 /**
- * What of a stack's lists still holds what was to be gone: their kinds and keys. Empty when the run did what it was for.
+ * Returns the entries in the state that should have been removed. Empty if the run succeeded.
  *
- * @throws {PulumiError} when the state can't be read.
+ * @throws {PulumiError} if the state can't be read.
  */
 export async function leftOf(
   { only }: Pick<OnlyExpired, "only">,
@@ -101,9 +101,9 @@ async function readLists(stack: string, resource: string | undefined): Promise<K
 }
 
 /**
- * The same of a plan of all. Pure.
+ * Reduces a full plan to expired removals. Pure.
  *
- * @param wholeRun the command that does all, which is told where a guard refuses.
+ * @param wholeRun the command for a full run, shown if a removal guard blocks.
  */
 export function onlyExpired(
   whole: Plan,
@@ -159,7 +159,7 @@ function listAtTenant(one: DeclaredEntry | DeclaredVip, whole: Plan): Pick<KeptE
   return { list: there?.before?.list ?? one.list };
 }
 
-/** What has lapsed, and is not declared again beside it. */
+/** Returns expired declarations that are not declared again. */
 function lapsed({ expired, entries, vips }: Settings): (DeclaredEntry | DeclaredVip)[] {
   const declared = new Set([...entries, ...vips].map(nameOf));
   return expired.filter((one) => !declared.has(nameOf(one)));
@@ -181,7 +181,7 @@ function isKnown({ kind, key }: Pick<Change, "kind" | "key">, known: KnownLists)
 const NEVER_DECLARED =
   "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
 
-/** Why one that has lapsed is not what a run takes away; undefined where it is. */
+/** Explains why an expired entry stays; undefined if the run removes it. */
 function whyKept(one: DeclaredEntry | DeclaredVip, whole: Plan, known: KnownLists): string | undefined {
   const { content, options } = listOf(one.kind, known);
   if (!isKnown(one, known)) return NEVER_DECLARED;
@@ -193,7 +193,7 @@ function whyKept(one: DeclaredEntry | DeclaredVip, whole: Plan, known: KnownList
   return now === undefined || now === one.list ? undefined : `it was put on the ${now} list in the console`;
 }
 
-/** The lists' guards against removals, by their options as they were last applied, and as the files have them now. */
+/** Checks the removal guards of the lists, with the last applied options and with the current ones. */
 function guardsOf(
   going: readonly (DeclaredEntry | DeclaredVip)[],
   settings: Settings,
@@ -213,7 +213,7 @@ function guardsOf(
     if (Object.keys(kept).length === Object.keys(content).length) return [];
     const judged = [
       ...judge(kind, options, kept, before),
-      // What the files declare anew is no removal, and may be what a new pattern is to protect.
+      // A new declaration isn't a removal, and may be the one that a new pattern protects.
       ...judge(kind, limitsOf(list.options), { ...list.declared, ...kept }, before),
     ];
     const reasons = new Set(judged.map(({ property, reason }) => `${property} ${reason}`));
@@ -224,7 +224,7 @@ function guardsOf(
   });
 }
 
-/** What of a list's options keeps removals back. */
+/** Returns the options that limit removals. */
 function limitsOf({
   protect,
   maxRemovals,

@@ -15,36 +15,35 @@ import { readStackState } from "../plan/stack-state";
 import { withheld } from "../plan/withheld";
 import { withoutUndefined } from "../settings/without-undefined";
 
-/** What a plan is made with. */
 export interface PlanOptions {
   readonly client: SettingsClient;
-  /** What the tenant is called. Default: by the name of the settings file. */
+  /** The tenant name. Default: from the name of the settings file. */
   readonly name?: string;
-  /** The stack that applies it. Without it, no removal is known but in exclusive mode. */
+  /** The stack that applies the settings. Without it, removals are known only in exclusive mode. */
   readonly stack?: string;
-  /** The name of the `TenantSettings` in the stack, where it has several. */
+  /** The name of the `TenantSettings`, if the stack has several. */
   readonly resource?: string;
-  /** The day (UTC) by which `expires` is judged. Default: today. */
+  /** The day (UTC) to which `expires` is compared. Default: today. */
   readonly today?: string;
-  /** The window of the evidence in days. Default: 30. 0: no evidence is asked for. */
+  /** The evidence window in days. Default: 30. With 0, no evidence is read. */
   readonly days?: number;
-  /** The most pages of threats that are read. Default: 100. */
+  /** The maximum number of pages of threats. Default: 100. */
   readonly maxPages?: number;
-  /** The tenant's own domains, beside those that the settings files name. Default: none. */
+  /** Own domains in addition to those in the settings files. Default: none. */
   readonly ownDomains?: readonly string[];
-  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
   readonly accepting?: Accepting;
-  /** Told what is being done, where it takes long. */
+  /** Reports the progress of slow steps. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
 }
 
 /**
- * The plan of settings files: reads them, the stack's state, the tenant and its mail, and writes nothing.
+ * Makes the plan of settings files: reads them, the stack's state, the tenant and its mail. Writes nothing.
  *
- * @throws {SettingsFileError} with every mistake in the files; the tenant was not asked.
- * @throws {PulumiError} when the stack's state can't be read.
- * @throws {ServiceError} when the tenant's lists can't be read. Missing evidence is told, and no error.
+ * @throws {SettingsFileError} with all mistakes in the files; no request was sent.
+ * @throws {PulumiError} if the stack's state can't be read.
+ * @throws {ServiceError} if the tenant's lists can't be read. Missing evidence is reported in the plan.
  */
 export async function planFiles(file: string, options: PlanOptions): Promise<Plan> {
   const { stack, resource, today, log } = options;
@@ -61,13 +60,13 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
 }
 
 /**
- * The plan of any program, by the JSON of its `pulumi preview --json --show-sames`.
+ * Makes the plan of any program from the JSON of `pulumi preview --json --show-sames`.
  *
  * @param text the JSON.
- * @param from what it is called: the file that held it, or the command.
- * @param ownDomains the tenant's own domains, for what is risky.
- * @throws {PulumiError} when it can't be read, or the program failed.
- * @throws {ServiceError} when the tenant's lists can't be read.
+ * @param from the source for messages: a file or the command.
+ * @param ownDomains the tenant's own domains, for risk checks.
+ * @throws {PulumiError} if it can't be parsed, or the program failed.
+ * @throws {ServiceError} if the tenant's lists can't be read.
  */
 export async function planPreview(
   text: string,
@@ -81,7 +80,7 @@ export async function planPreview(
   return await planDesired(desired, source, options.provider ?? stack ?? from, options, guards);
 }
 
-/** The plan of what is declared, by one reading of the tenant and its mail. */
+/** Makes the plan of a desired state from one snapshot of the tenant and its mail. */
 export async function planDesired(
   desired: Desired,
   source: PlanSource,
@@ -137,12 +136,12 @@ async function mailOf(
   return mailEvidence(base);
 }
 
-/** The service's host, as it may be shown. */
+/** Returns the service's host, without credentials. */
 export function hostOf(client: SettingsClient): string {
   return URL.parse(client.baseUrl)?.host ?? client.baseUrl;
 }
 
-/** `acme` of `settings/acme.yaml`, and of `acme/settings.yaml`. */
+/** Returns `acme` for `settings/acme.yaml` and for `acme/settings.yaml`. */
 export function tenantName({ file }: Pick<Settings, "file">): string {
   const name = basename(file, extname(file));
   const folder = basename(dirname(file));

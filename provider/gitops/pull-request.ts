@@ -4,25 +4,25 @@ import { BRANCHES, type ChangeMessage, type Commit, freeBranch } from "./commit-
 import { GitError, gitIn, type Programs, programsIn } from "./git";
 import { pullRequestPage, type RemotePlace, remotePlace } from "./remote-place";
 
-/** What became of a branch that was to be reviewed. */
+/** The result of submitting a branch for review. */
 export interface PullRequest {
-  /** The remote that it was pushed to. */
+  /** The remote that the branch was pushed to. */
   readonly remote: string;
   /** The pull or merge request that was opened. */
   readonly opened?: string;
-  /** Where a person opens it, where no program could. */
+  /** The page where a person can open it, if no program could. */
   readonly toOpen?: string;
-  /** The page of its repository, as far as its address tells, where it is not known whose host that is. */
+  /** The page of the repository, guessed from its address, if the host is unknown. */
   readonly page?: string;
-  /** Why no program could, of one that tried. */
+  /** The error of a program that could not open it. */
   readonly why?: string;
 }
 
 /**
- * Pushes a commit's branch, and opens a pull or merge request for it: by `gh` or `glab`, where the one for the remote's host is
- * there, else a person opens it on the page that is answered. Nothing is forced, and nothing but this branch is pushed.
+ * Pushes a commit's branch and opens a pull or merge request with `gh` or `glab`, whichever fits the host. If that fails, the result
+ * contains the page where a person can open it. Never forces, and pushes only this branch.
  *
- * @throws {GitError} (`ERR_GIT`) when there is no remote, or it can't be pushed; the commit stays on its branch.
+ * @throws {GitError} (`ERR_GIT`) if there is no remote or the push fails; the commit stays on its branch.
  */
 export async function openPullRequest(
   { repository, branch, before }: Commit,
@@ -40,7 +40,7 @@ export async function openPullRequest(
   const ref = `refs/heads/${branch}`;
   const pushed = await programs.git(["push", "--quiet", "--set-upstream", "--", remote, `${ref}:${ref}`]);
   if (pushed.code !== 0) {
-    // Another branch of this name, of which this clone doesn't know yet.
+    // The remote has another branch of this name that this clone doesn't know.
     if (/^! \[rejected\]/m.test(pushed.why))
       await programs.git([
         "fetch",
@@ -70,7 +70,7 @@ export async function openPullRequest(
 }
 
 /**
- * The remote to push to: that of a branch, else `origin`, else the only one. Several where none of these is there, and none where
+ * Returns the remote to push to: that of the branch, else `origin`, else the only one. Returns several if the choice is ambiguous; empty if
  * there is no remote.
  */
 export async function listPushRemotes({ git }: Programs, branch: string | undefined): Promise<string[]> {
@@ -87,9 +87,9 @@ function trackingRef(remote: string, branch: string): string {
 }
 
 /**
- * Says how a person pushes a branch that has no upstream yet, in commands that work as they are printed.
+ * Describes how to push a branch without an upstream, with commands that can be copied.
  *
- * @param remotes those of {@link listPushRemotes}.
+ * @param remotes the result of {@link listPushRemotes}.
  */
 export async function describePush(
   programs: Programs,
@@ -123,7 +123,7 @@ async function openBy(
   branch: string,
   { title, body }: ChangeMessage,
 ) {
-  // Each value stands behind its option's `=`, so that none is an option itself.
+  // The `=` form prevents values from being read as options.
   if (host === "github") {
     const args = ["pr", "create", `--head=${branch}`, `--title=${title}`, "--body-file=-"];
     return await other("gh", args, body);

@@ -1,18 +1,18 @@
-/** Who runs a host of repositories, as far as that is told by its name. */
+/** The repository host, as far as its name shows. */
 export type Host = "github" | "gitlab" | "bitbucket" | "azure";
 
-/** Where a remote's repository is. Nothing of what opens it is in here. */
+/** The location of a remote repository, without credentials. */
 export interface RemotePlace {
-  /** Undefined where its name does not tell it. */
+  /** Undefined if the name doesn't show it. */
   readonly host?: Host;
-  /** Its page: `https://github.com/acme/email-security`; where the host is not known, as far as its address tells. */
+  /** Its page: `https://github.com/acme/email-security`; a guess from the address if the host is unknown. */
   readonly address: string;
 }
 
 /**
- * Reads where a remote of git is, in any of the forms that git takes; undefined where there is no page for it, as of a folder.
+ * Parses the URL of a git remote in any form that git accepts; undefined if it has no page, for example a directory.
  *
- * @param url as `git remote get-url` tells it: `git@github.com:acme/settings.git`, `https://user:token@…`, `ssh://…`.
+ * @param url the output of `git remote get-url`: `git@github.com:acme/settings.git`, `https://user:token@…`, `ssh://…`.
  */
 export function remotePlace(url: string): RemotePlace | undefined {
   const read = readUrl(url);
@@ -28,7 +28,7 @@ export function remotePlace(url: string): RemotePlace | undefined {
 
 const HOSTS = ["github", "gitlab", "bitbucket"] as const;
 
-/** The page on which a person opens a pull or merge request of a branch; undefined where the host is not known. */
+/** Returns the page for opening a pull or merge request of a branch; undefined for an unknown host. */
 export function pullRequestPage({ host, address }: RemotePlace, branch: string): string | undefined {
   const name = encodeURIComponent(branch);
   switch (host) {
@@ -45,7 +45,7 @@ export function pullRequestPage({ host, address }: RemotePlace, branch: string):
   }
 }
 
-/** The page of a pull or merge request; undefined where the host is not known, or has other addresses than its public one. */
+/** Returns the page of a pull or merge request; undefined if the host is unknown, or is self-hosted with other addresses. */
 export function requestPage({ host, address }: RemotePlace, number: string): string | undefined {
   switch (host) {
     case "github":
@@ -65,7 +65,7 @@ function readUrl(
   url: string,
 ): { readonly name: string; readonly path: readonly string[]; readonly origin: string } | undefined {
   if (/[\s\p{Cc}]/u.test(url)) return undefined;
-  // git@github.com:acme/settings.git, which is no URL; of a Windows folder, c:\settings, the host is one letter.
+  // The scp form git@github.com:acme/settings.git isn't a URL. A one-letter host would be a Windows drive.
   const [, scpHost, scpPath] = /^(?:[^@/]+@)?([\w.-]{2,}):(?!\/\/)(.+)$/.exec(url) ?? [];
   const parsed = scpHost === undefined ? URL.parse(url) : URL.parse(`ssh://${scpHost}/${scpPath}`);
   if (parsed === null || !/^(?:https?|ssh|git|git\+ssh|ssh\+git):$/.test(parsed.protocol)) return undefined;
@@ -80,7 +80,7 @@ function readUrl(
   const isWeb = /^https?:$/.test(parsed.protocol);
   return {
     name,
-    // A port is that of what it is asked by.
+    // The port belongs to the protocol of the remote, so it is kept only for HTTP.
     origin: isWeb ? `${parsed.protocol}//${parsed.host.toLowerCase()}` : `https://${name}`,
     path: path.with(last, (path[last] ?? "").replace(/\.git$/, "")),
   };
@@ -94,7 +94,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Azure DevOps has other paths over ssh, and two hosts. */
+/** Azure DevOps uses other paths for SSH, and has two hosts. */
 function azurePath(name: string, path: readonly string[]): string | undefined {
   const [organization] = /^([\w-]+)\.visualstudio\.com$/.exec(name)?.slice(1) ?? [];
   const isSsh = name === "ssh.dev.azure.com" || name === "vs-ssh.visualstudio.com";

@@ -16,59 +16,58 @@ import {
   vipsSection,
 } from "./export";
 
-/** How a tenant's file is made. */
 export interface TenantFileOptions {
   /** The service's host, for the first line. */
   readonly host: string;
-  /** The tenant's own domains, in canonical form. Default: those that its VIPs share. */
+  /** The tenant's own domains, in canonical form. Default: the domains that its VIPs share. */
   readonly ownDomains?: readonly string[];
-  /** What all tenants share. Default: nothing. */
+  /** The baseline of all tenants. Default: none. */
   readonly baseline?: Baseline;
-  /** What is said of all that the file declares: ticket, owner, approvedBy, expires. */
+  /** Metadata for all declarations in the file: ticket, owner, approvedBy, expires. */
   readonly facts?: Element;
 }
 
-/** What all tenants share. */
+/** The settings that all tenants share. */
 export interface Baseline {
-  /** As the file includes it. */
+  /** The `include` path. */
   readonly include: string;
-  /** What it declares. */
+  /** The content of the baseline. */
   readonly settings: Settings;
 }
 
-/** A tenant in one settings file, without what its baseline says of it already. */
+/** A tenant as one settings file, without what its baseline declares. */
 export interface TenantFile {
   readonly text: string;
-  /** How many are declared in the file. */
+  /** The numbers of entries and VIPs in the file. */
   readonly entries: number;
   readonly vips: number;
-  /** How many of what it holds the baseline declares just so. */
+  /** The number of declarations that equal the baseline. */
   readonly shared: number;
   readonly risky: number;
-  /** What stands on another list than the baseline has it on: the file keeps it there, and says so. */
+  /** Entries on the other list than in the baseline; the file overrides them. */
   readonly moved: readonly Pick<DeclaredEntry, "list" | "value" | "place">[];
-  /** How many have another comment than the baseline's. */
+  /** The number of entries and VIPs whose comment differs from the baseline. */
   readonly otherComment: number;
-  /** How many VIPs were left to automatic detection. */
+  /** The number of VIPs left to automatic detection. */
   readonly automatic: number;
-  /** Own domains that stand in the file because the VIPs share them. */
+  /** Own domains that were inferred from the VIPs. */
   readonly likelyOwnDomains: readonly string[];
-  /** What no file can declare, in words. */
+  /** Descriptions of what can't be declared. */
   readonly left: readonly string[];
 }
 
 /**
- * A tenant as one settings file: with its baseline, that declares what is there. What the baseline has otherwise, on the other list or
- * with another comment, is declared as it stands.
+ * Creates one settings file for a tenant that, with its baseline, declares the actual state. It overrides the baseline where list or
+ * comment differ.
  *
- * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
+ * @throws {OtherTenantError} if no mailbox of the tenant belongs to the own domains.
  */
 export function tenantFile(observed: Observed, options: TenantFileOptions): TenantFile {
   const { host, ownDomains = [], baseline, facts = {} } = options;
   const below = baseline?.settings;
   const known = below?.ownDomains ?? [];
   refuseStrangers(observed, [...ownDomains, ...known]);
-  // A list that is pruned loses what nobody declares, also what detection found.
+  // A pruned list removes undeclared VIPs, including automatically detected ones.
   const modeOf = (list: "entries" | "vips"): unknown => below?.lists[list]?.mode;
   const includeAutomatic = prunes(modeOf("vips"), undefined);
   const held = heldBy(observed, { ownDomains, includeAutomatic }, known);
@@ -115,7 +114,7 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
   };
 }
 
-/** What the baseline has on the other list. */
+/** Formats the removal of entries that the baseline has on the other list. */
 function removeText(moved: Settings["entries"]): string {
   if (moved.length === 0) return "";
   const byList = Map.groupBy(moved, ({ list }) => list);

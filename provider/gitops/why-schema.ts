@@ -5,7 +5,7 @@ import { LISTS } from "../settings/assumptions";
 import { sentJson } from "../settings/entry-fields";
 import { text } from "../settings/json-fields";
 
-/** The version of a story's JSON. */
+/** The version of the `why` format. */
 export const WHY_FORMAT = 1;
 
 const named = {
@@ -181,7 +181,7 @@ const mail = z.strictObject({ ...named, evidence, without: withoutEntry.exactOpt
 
 export type ToldByMail = z.infer<typeof mail>;
 
-/** All that is known of one value. Texts of commits and of the tenant are from outside. */
+/** Everything known about one value. Texts of commits and of the tenant are untrusted. */
 export const whySchema = z
   .strictObject({
     format: z.literal(WHY_FORMAT),

@@ -12,32 +12,31 @@ import { BRANCHES, type ChangeMessage, type Commit, commitChange } from "./commi
 import { gitIn } from "./git";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
-/** How far a change of settings files is taken. */
+/** How to deliver a change of settings files. */
 export interface WriteWay {
-  /** On a new branch, in a commit. */
+  /** Whether to commit on a new branch. */
   readonly commit?: boolean | undefined;
-  /** The same, pushed, with a pull or merge request. */
+  /** Whether to commit, push and open a pull or merge request. */
   readonly pr?: boolean | undefined;
 }
 
-/** What was done. */
+/** The result of writing a change. */
 export interface WrittenChange {
   readonly files: readonly string[];
-  /** Those of them that were taken away. Absent: none. */
+  /** The removed files. Absent: none. */
   readonly removed?: readonly string[];
   readonly commit?: Commit;
   readonly pullRequest?: PullRequest;
 }
 
 /**
- * Writes changed settings files, all or none; and commits them on a branch of their own, and has that reviewed, where it is asked
- * for. What was changed by somebody else since it was read is left alone.
+ * Writes all changed settings files or none. On request, commits them on a new branch and submits it for review. Leaves files alone that
+ * were changed since they were read.
  *
- * @param locks those that the caller has held since it read the files; they are released before anything is pushed. Default: they are
- * taken here.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when a file can't be written, or is not as it was read.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) when another process is changing the files.
- * @throws {GitError} (`ERR_GIT`) as {@link commitChange} and {@link openPullRequest} do.
+ * @param locks the locks that the caller has held since reading the files; released before a push. Default: acquired here.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) if a file can't be written, or has changed since it was read.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_LOCKED`) if another process is changing the files.
+ * @throws {GitError} (`ERR_GIT`) like {@link commitChange} and {@link openPullRequest}.
  */
 export async function writeChange(
   files: readonly ChangedFile[],
@@ -64,31 +63,31 @@ export async function writeChange(
   }
   for (const file of names) assertWritable(file);
   const made = await commitChange(files, message);
-  // A push may take long, and is of this commit's branch alone.
+  // A push may be slow, and affects only this commit's branch.
   held.release();
   if (!pr) return { ...done, commit: made };
   return { ...done, commit: made, pullRequest: await openPullRequest(made, message) };
 }
 
-/** Whether a file is no longer as it was when its change was computed. */
+/** Returns whether a file has changed since its edit was computed. */
 export function isStale({ file, before, does }: ChangedFile): boolean {
   if (does === "make") return isThere(file);
   return !isThere(file) || readerFrom(file)(file) !== before;
 }
 
-/** Whether a path is taken, by whatever. */
+/** Returns whether a path exists, including broken links. */
 function isThere(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** The change as a unified diff, by the names that files have in their repository. */
+/** Formats the change as a unified diff, with file names relative to the repository. */
 export function diffOf(files: readonly ChangedFile[]): string {
   const here = process.cwd();
   const root = repositoryOf(here) ?? repositoryOf(resolve(files[0]?.file ?? here, "..")) ?? here;
   return patchOf(files, root);
 }
 
-/** What was done, in lines for people. */
+/** Describes the result in lines for people. */
 export function writtenLines({ files, removed = [], commit, pullRequest }: WrittenChange): string[] {
   const names = files.map(printable).join(", ");
   if (commit === undefined) {
@@ -126,7 +125,7 @@ export function writtenLines({ files, removed = [], commit, pullRequest }: Writt
   return lines;
 }
 
-/** Whether all that was asked for is done: a review that a person still has to open is not. */
+/** Returns whether everything was done; false if a person still has to open the review. */
 export function isAllDone({ pullRequest }: WrittenChange): boolean {
   return pullRequest === undefined || pullRequest.opened !== undefined;
 }

@@ -4,34 +4,34 @@ import { RISKS } from "../settings/risk";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { BacktestAllow, Change, Count, Evidence } from "./plan";
 
-/** A change before it is judged. */
+/** A change without findings, evidence and alarm. */
 export type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
 
-/** Verdicts that say that nothing is wrong, or that it was a test. */
+/** Verdicts of harmless or test mail. */
 const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
 
 /**
- * Verdicts that make an allow dangerous where mail with them would come through: what the service found malicious, and what
- * it calls by a name that nobody knows yet. Spam and graymail are a nuisance.
+ * Returns whether mail with this verdict makes an allow dangerous: malicious, or unknown to this release. Spam and graymail are only a
+ * nuisance.
  */
 function isDangerous(verdict: string): boolean {
   return verdict === "malicious" || !KNOWN_VERDICTS.some((known) => known === verdict);
 }
 
-/** How bad a change looks; where a reviewed file says why that is meant, it is an accepted risk, and told as one. */
+/** Rates how bad a change looks. A danger or warning with an `acceptRisk` reason counts as an accepted risk. */
 export function alarmOf(
   change: BareChange,
   findings: readonly Finding[],
   evidence: Evidence | undefined,
   through: BacktestAllow | undefined,
 ): Pick<Change, "alarm" | "accepted"> {
-  // What an entry for graymail alone is about is what it is there for.
+  // An entry scoped to graymail is expected to match graymail.
   const isMeant = (verdict: string): boolean =>
     change.verdictScope !== DEFAULT_VERDICT_SCOPE && change.verdictScope === verdict;
   const names = (verdicts: readonly Count[] = []): string[] =>
     verdicts.flatMap(({ name, count }) => (count > 0 && !HARMLESS.has(name) && !isMeant(name) ? [name] : []));
   const seen = names(evidence?.verdicts);
-  // Both let in what was kept out: a new allow, and the end of a deny.
+  // A new allow and a removed deny both let blocked mail through.
   const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
   const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
   const isDanger =

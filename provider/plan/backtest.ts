@@ -4,27 +4,26 @@ import type { Backtest, BacktestAllow, BacktestDeny, BacktestExample } from "./p
 import { fateOf, instantOf, isHarmful, type SeenThreat } from "./seen-mail";
 import { recipientsOf, Tally } from "./tally";
 
-/** What a backtest is of. */
+/** The input of a backtest. */
 export interface Proposal {
-  /** The whole list as it would be. */
+  /** The whole desired list. */
   readonly entries: readonly ProposedEntry[];
-  /** The keys of those that are new or changed. */
+  /** The keys of the new and changed entries. */
   readonly changed: Iterable<string>;
 }
 
 const SHOWN_EXAMPLES = 3;
 
 /**
- * Replays the threats of the window against the lists as they would be. An estimate: it knows only mail in which the
- * service detected something, and rests on what the reference does not tell about entries:
+ * Replays the threats of the window against the desired lists. The result is an estimate: only mail with a detection is known, and the
+ * reference doesn't specify how entries match.
  *
- * - Which entry decides for a threat is told by {@link Deciders}; whom mail is from, as in {@link evidenceOf}.
- * - A threat was stopped when it was moved or quarantined and not put back. An allow lets through what was stopped and
- *   what it would decide, unless the verdict is safe, allowed or simulation: these do no harm, and are counted by verdict
- *   only.
- * - A deny stops what it would decide and what had stayed in a mailbox: no action, restored or released.
+ * - {@link Deciders} determines which entry decides for a threat; {@link evidenceOf} documents how senders are identified.
+ * - A threat was stopped if it was moved or quarantined and not put back. An allow lets through the stopped threats that it decides.
+ *   Harmless verdicts (safe, allowed, simulation) are counted by verdict only.
+ * - A deny stops the threats that it decides and that stayed in a mailbox: no action, restored or released.
  *
- * Takes time in proportion to entries and threats.
+ * Runs in time proportional to entries and threats.
  */
 export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Backtest {
   const threats = base.threats ?? [];
@@ -107,7 +106,7 @@ class DenyTally {
     if (decides && fateOf(threat) === "delivered") this.#stopped += 1;
   }
 
-  /** Its recipients are those of all that came under it. */
+  /** Recipients include those of all matched threats, not only of the stopped ones. */
   result(key: string, vips: ReadonlySet<string>): BacktestDeny {
     return {
       key,
@@ -118,7 +117,7 @@ class DenyTally {
   }
 }
 
-/** Malicious ones first, then those to VIPs, then the latest. */
+/** Returns examples: malicious first, then those sent to VIPs, then the latest. */
 function examplesOf(threats: readonly SeenThreat[], vips: ReadonlySet<string>): BacktestExample[] {
   const weight = ({ verdict, recipient = "" }: SeenThreat): number =>
     2 * Number(verdict === "malicious") + Number(vips.has(recipient));

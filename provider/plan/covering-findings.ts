@@ -7,8 +7,8 @@ import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 
 /**
- * What the tenant holds, no file declares, and is on the other list than a change puts an entry on: what covers the entry (a domain above
- * it, a wildcard, a range of addresses), and what the entry covers. Lint says the same of what files declare.
+ * Reports undeclared tenant entries on the opposite list that cover a changed entry (a parent domain, a wildcard, an address range) or are
+ * covered by it. Lint reports the same for declared entries.
  */
 export function coveringFindings(
   changes: readonly BareChange[],
@@ -51,7 +51,7 @@ export function coveringFindings(
   return findings;
 }
 
-/** What the tenant holds below an entry that a change puts on the other list. */
+/** A tenant entry on the opposite list that a changed entry covers. */
 interface Exception {
   readonly value: string;
   readonly list: string;
@@ -59,7 +59,7 @@ interface Exception {
 
 const SHOWN_EXCEPTIONS = 5;
 
-/** One finding for all of them: a denied domain may have hundreds below it. */
+/** Returns one finding for all exceptions: a denied domain may have hundreds below it. */
 function exceptionFound({ key, value, after }: BareChange, exceptions: readonly Exception[]): Finding {
   const [doing, done] = after?.list === "allow" ? ["allowed", "denied"] : ["denied", "allowed"];
   const names = exceptions.map((one) => quote(one.value)).sort();

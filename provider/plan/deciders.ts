@@ -2,40 +2,39 @@ import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/as
 import { coveringValues, isWildcard, parseWildcard } from "../settings/coverage";
 import type { SeenThreat } from "./seen-mail";
 
-/** An entry of the allow/deny list as it would be. */
+/** An entry of the desired allow/deny list. */
 export interface ProposedEntry {
-  /** As in a keyed list. */
+  /** The key in the encoded list. */
   readonly key: string;
   readonly list: List;
-  /** In canonical form. */
+  /** The canonical form. */
   readonly value: string;
   readonly entryType: EntryType;
   readonly verdictScope: string;
 }
 
 /**
- * Which entries a sender comes under, and which of them decides. The reference tells neither, so this rests on what is assumed
+ * Finds the entries that match a sender, and which of them decides. The reference specifies neither, so this follows our assumptions
  * (docs/reference/assumptions.md, "Mail"):
  *
- * - An entry of a domain stands for mail from it and from below it, a wildcard (`*.wild.example`) for mail from below it, one of a mailbox
- *   for mail from it. Nothing is known of a
- *   message's IP address, so entries of addresses match nothing.
- * - The entry that says most about a sender decides: the mailbox, else the domain with the most labels. Where two say as
- *   much, deny decides before allow, and what was there before decides before what is new.
- * - Scope `global` concerns all mail, any other scope that whose verdict has its name (`graymail`). Mail that was found `denied`
- *   came under a deny: its verdict no longer tells of which scope, so that a deny of any may have been it.
+ * - A domain entry matches mail from the domain and its subdomains; a wildcard (`*.wild.example`) only subdomains; a mailbox entry only
+ *   that mailbox. IP entries match nothing, because the IP address of a message is unknown.
+ * - The most specific entry decides: the mailbox, then the domain with the most labels. On a tie, deny wins over allow, then existing
+ *   entries over new ones.
+ * - Scope `global` applies to all mail; any other scope to mail with the verdict of the same name (`graymail`). The verdict `denied` hides
+ *   the original scope, so a deny of any scope may have matched.
  */
 export class Deciders {
   readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
   readonly #isNew: ReadonlySet<string>;
 
-  /** @param isNew the keys of those that are new. Default: all were there before. */
+  /** @param isNew the keys of new entries. Default: none. */
   constructor(entries: readonly ProposedEntry[], isNew: ReadonlySet<string> = new Set()) {
     this.#isNew = isNew;
     this.#byValue = Map.groupBy(entries, ({ value }) => value);
   }
 
-  /** The one that decides first. */
+  /** Returns the matching entries, the deciding one first. */
   of({
     sender: { mailbox, domains },
     verdict,
@@ -61,12 +60,12 @@ export class Deciders {
   }
 }
 
-/** How much an entry says about a sender: a mailbox most, else a domain by its labels; a wildcard less than what it stands for. */
+/** Ranks how specific an entry is: mailboxes first, then domains by label count; a wildcard ranks below the domain that it stands for. */
 export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
   const wildcard = parseWildcard(value);
   if (wildcard !== undefined) {
     const labels = wildcard.domain === "" ? 0 : wildcard.domain.split(".").length;
-    // Below a domain, mailboxes come before all else: `*@*.wild.example`, `*.wild.example`.
+    // Mailbox wildcards (`*@*.wild.example`) rank above domain wildcards (`*.wild.example`).
     return labels + 0.5 + (value.startsWith("*@*") ? 0.25 : 0);
   }
   return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;

@@ -14,7 +14,7 @@ import { UNKNOWN } from "../settings/unknown";
 import { withoutUndefined } from "../settings/without-undefined";
 import { desiredOf, hashOfDesired } from "./desired";
 
-/** What a `TenantSettings` takes, on either front. */
+/** The arguments of `TenantSettings`, for either provider. */
 export const tenantSettingsArguments = z.strictObject({
   file: z.string({ error: ({ input }) => plainText("the path of a settings file", input) }),
   today: z
@@ -33,7 +33,7 @@ function plainText(what: string, input: unknown): string {
   return `must be ${what} in plain text, for the files are read in previews too; it is ${came}`;
 }
 
-/** What a tenant's settings files declare, as its two lists take it. */
+/** What a tenant's settings files declare, as arguments of its two lists. */
 export interface DeclaredLists {
   /** The arguments of the `AllowDenyList`. */
   readonly entries: { readonly entries: readonly ReturnType<typeof entryArguments>[] };
@@ -41,21 +41,20 @@ export interface DeclaredLists {
   readonly vips: { readonly members: readonly ReturnType<typeof memberArguments>[] };
   /** The tenant's own domains, in canonical form. */
   readonly ownDomains: readonly string[];
-  /** What the review is to know of the files, a sentence each. */
+  /** Warnings for the reviewer, one sentence each. */
   readonly warnings: readonly string[];
-  /** The same of what has expired; undefined where nothing has. */
+  /** A sentence about expired entries; undefined if there are none. */
   readonly expired: string | undefined;
 }
 
 /**
- * What the `TenantSettings` of a running program declares, on either front. Nothing is asked of the service.
+ * Reads what the `TenantSettings` of a running program declares, for either provider. Sends no request to the service.
  *
- * @param name its name in the stack.
- * @param given its arguments; a file is relative to the working folder, which is the program's.
- * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
- * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
- * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) where the run is held to a plan, and that is of another stack, or of something else
- * than these files declare.
+ * @param name the name of the resource in the stack.
+ * @param given its arguments; `file` is relative to the working directory of the program.
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) with all invalid arguments.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) if the run enforces a plan of another stack or of a different desired state.
  */
 export function readDeclaredLists(name: string, stack: string, given: object): DeclaredLists {
   const { file, ...options } = checked(`TenantSettings ${quote(name)}`, given);
@@ -79,14 +78,14 @@ function checked(what: string, given: object): z.output<typeof tenantSettingsArg
 }
 
 /**
- * Where the run is held to a plan that was reviewed: that plan is of this stack, and of what these files declare. What the
- * tenant holds is compared by the lists themselves, right before they write.
+ * Asserts that an enforced plan is of this stack and of the desired state in these files. The lists compare the actual state themselves,
+ * right before they write.
  */
 function holdToPlan(name: string, own: string, settings: Settings): void {
   const plan = readPlanFile(process.env);
   const { kind, stack, resource = name } = plan?.source ?? {};
   if (plan === undefined || kind !== "files" || resource !== name) return;
-  // It declares what is there, and is not what was reviewed; the lists are held to the plan all the same.
+  // This file declares the actual state, not the reviewed one; the lists still enforce the plan.
   if (settings.file === process.env[PLAN_FIRST]) return;
   if (stack !== undefined && stack.split("/").at(-1) !== own) {
     throw new PlanMovedError(
@@ -105,7 +104,7 @@ function holdToPlan(name: string, own: string, settings: Settings): void {
   );
 }
 
-/** How many warnings of the files are shown one by one. */
+/** The maximum number of warnings shown one by one. */
 const SHOWN = 20;
 
 function told({ findings, expired }: Settings): Pick<DeclaredLists, "warnings" | "expired"> {

@@ -6,47 +6,46 @@ import type { ListKind } from "../settings/list-arguments";
 import { ENTRIES, MEMBERS } from "../settings/list-arguments";
 import { hashOf } from "../settings/plan-digest";
 
-/** What a plan compares with the tenant: all lists that files or a program declare. */
+/** The desired state of a tenant: all lists that files or a program declare. */
 export interface Desired {
   readonly lists: readonly DesiredList[];
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
   readonly ownDomains: readonly string[];
-  /** By which the tenant is told from another. */
+  /** Domains that identify the tenant. */
   readonly tenantDomains: readonly string[];
-  /** What files say for all that they declare, by its path. */
+  /** Settings that apply to everything in the files, by path. */
   readonly rules: Readonly<Record<string, unknown>>;
 }
 
-/** One list, or one single resource, as it is declared. */
+/** One declared list, or one single resource. */
 export interface DesiredList {
   readonly kind: "entry" | "vip";
-  /** The name of the resource. */
   readonly resource: string;
-  /** Whether it is a whole list, whose guards count; else a single resource. */
+  /** Whether it is a whole list, to which the removal guards apply; otherwise a single resource. */
   readonly isWhole: boolean;
   readonly declared: KeyedList;
-  /** What the stack's state holds of it; undefined where no state was read. */
+  /** The content in the stack's state; undefined if no state was read. */
   readonly known: KeyedList | undefined;
-  /** Whether the stack has no such resource yet: its first run removes nothing that no preview has shown. */
+  /** Whether the stack has no such resource yet. Its first run removes only what a preview has shown. */
   readonly isNew: boolean;
-  /** The `confirmRemovals` of the last run: it was good for that run only. */
+  /** The `confirmRemovals` of the last run, which was valid for that run only. */
   readonly confirmedBefore?: number;
-  /** The same that the state holds, which a refresh goes by. Default: the options. */
+  /** The options in the state, which a refresh uses. Default: `options`. */
   readonly optionsBefore?: Readonly<Record<string, unknown>>;
-  /** The fingerprint of the tenant's people that the state holds. */
+  /** The fingerprint of the tenant's mailboxes in the state. */
   readonly fingerprint?: string;
-  /** As the list takes them: mode, ignore, protect, limits, adopt, onDelete. */
+  /** The list options: mode, ignore, protect, limits, adopt, onDelete. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** What the files say of each key. */
+  /** The declarations in the files, by key. */
   readonly about: ReadonlyMap<string, DeclaredEntry | DeclaredVip>;
-  /** What its options stand under in the settings files, of which it is. */
+  /** The section of the settings file that holds its options; only for settings files. */
   readonly section?: "entries" | "vips";
-  /** Where the resource is declared, of a program. */
+  /** The location of the resource; only for programs. */
   readonly place?: Place;
 }
 
-/** What the state of a stack holds of the two lists of its settings files. */
+/** The two lists of the settings files in the stack's state. */
 export interface KnownLists {
   readonly entries: KnownList;
   readonly vips: KnownList;
@@ -54,22 +53,22 @@ export interface KnownLists {
 
 export interface KnownList {
   readonly content: KeyedList;
-  /** What the stack calls it; undefined where it has no such list. */
+  /** The URN in the stack; undefined if it has no such list. */
   readonly urn?: string;
-  /** Whether the stack has the list at all. Default: true. */
+  /** Whether the stack has the list. Default: true. */
   readonly isThere?: boolean;
   readonly confirmedBefore?: number;
-  /** The options of the last run: mode, ignore. Default: what they are now. */
+  /** The options of the last run: mode, ignore. Default: the current ones. */
   readonly options?: Readonly<Record<string, unknown>>;
-  /** A salted fingerprint of the domains of the tenant's people, as the last run saw them. */
+  /** A salted fingerprint of the tenant's mailbox domains, taken by the last run. */
   readonly fingerprint?: string;
 }
 
 /**
- * The two lists of settings files.
+ * Builds the desired state from settings files.
  *
- * @param known what the stack's state holds of them; undefined where it was not read.
- * @param findings what lint says of the files. Default: what reading them found.
+ * @param known the content in the stack's state; undefined if it was not read.
+ * @param findings the lint findings. Default: those from reading the files.
  */
 export function desiredOf(
   settings: Settings,
@@ -117,14 +116,14 @@ function aboutOf(declared: readonly (DeclaredEntry | DeclaredVip)[]): DesiredLis
   return about;
 }
 
-/** What kind of list it is, for the rules that all lists share. */
+/** Returns the list kind, for the rules that all lists share. */
 export function kindOf({ kind }: Pick<DesiredList, "kind">): ListKind {
   return kind === "entry" ? ENTRIES : MEMBERS;
 }
 
-/** The hash of all that is declared and said beside it, as it stands in a plan's digest. */
+/** Hashes all declarations and their metadata for the plan digest. */
 export function hashOfDesired({ lists, rules, expired }: Desired): string {
-  // The engine tells the resources of a program in any order.
+  // The engine reports the resources of a program in any order.
   const declared = lists.map((list) => JSON.stringify(declaration(list))).sort();
   const ended = expired.map((one) =>
     JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
@@ -132,7 +131,7 @@ export function hashOfDesired({ lists, rules, expired }: Desired): string {
   return hashOf([declared, sorted(rules), ended.sort()]);
 }
 
-/** All that is declared of a list, for the digest. */
+/** Returns all declared data of a list, for the digest. */
 function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
   const said = Array.from(about, ([key, one]) => [key, SAID_FIELD_NAMES.map((name) => one[name])] as const);
   return [kind, resource, sorted(options), sorted(declared), inOrder(said)];

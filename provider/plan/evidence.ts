@@ -14,20 +14,20 @@ import {
 } from "./seen-mail";
 import { recipientsOf, Tally } from "./tally";
 
-/** How much of a tenant's mail is looked at. */
+/** Bounds on the mail that is read. */
 export interface EvidenceOptions {
   readonly client: SettingsClient;
   /** The look-back window in days: a whole number, 1 or more. Default: 30. */
   readonly days?: number;
-  /** The most pages of threats that are read, of 100 each; of reports, half as many. Default: 100. */
+  /** The maximum number of pages of threats, of 100 each; half as many for reports. Default: 100. */
   readonly maxPages?: number;
-  /** The window's end. Default: now. */
+  /** The end of the window. Default: now. */
   readonly now?: Date;
   /** The mailboxes of VIPs. Default: none. */
   readonly vips?: Iterable<string>;
-  /** How long it may take in all, in milliseconds. Default: 60,000. */
+  /** The total time budget in milliseconds. Default: 60,000. */
   readonly timeBudgetMs?: number;
-  /** Tells when so many milliseconds are over. Default: a timer that keeps no process alive. */
+  /** Returns a signal that aborts after the given milliseconds. Default: a timer that keeps no process alive. */
   readonly timer?: (ms: number) => AbortSignal;
 }
 
@@ -37,23 +37,23 @@ const DEFAULT_TIME_BUDGET_MS = 60_000;
 const MINUTES_A_DAY = 24 * 60;
 const SHOWN_SENDERS = 5;
 
-/** What a tenant's own mail says, read once. */
+/** A tenant's mail, read once. */
 export interface EvidenceBase {
   readonly summary: EvidenceSummary;
-  /** Threats of the window; undefined where none could be read. */
+  /** Threats of the window; undefined if none could be read. */
   readonly threats: readonly SeenThreat[] | undefined;
-  /** Users' reports of the window; undefined where none could be read. */
+  /** User reports of the window; undefined if none could be read. */
   readonly reports: readonly SeenReport[] | undefined;
-  /** The VIPs' mailboxes, in canonical form. */
+  /** The mailboxes of VIPs, in canonical form. */
   readonly vips: ReadonlySet<string>;
 }
 
 /**
- * Reads the threats and phishing reports of the last days: once, newest first, within bounds, and keeping only the little
- * that evidence is made of. It never throws: what can't be read, or is beyond a bound, is told in the summary's `missing`.
+ * Reads the recent threats and phishing reports once, newest first, within the bounds, and keeps only the fields that evidence needs. Never
+ * throws: the `missing` field of the summary lists what could not be read or exceeds a bound.
  *
- * Makes a request a page, those for threats and for reports side by side. A request that is under way when the time is up
- * is left to the client's own timeout. Reference: sections "Threats" and "Phishing reports".
+ * Sends one request per page; threats and reports are read in parallel. When the time budget is used up, the client's own timeout ends a
+ * pending request. API reference, sections "Threats" and "Phishing reports".
  */
 export async function gatherEvidence(options: EvidenceOptions): Promise<EvidenceBase> {
   const { client, days = DEFAULT_DAYS, maxPages = DEFAULT_MAX_PAGES, now = new Date() } = options;
@@ -87,27 +87,29 @@ export async function gatherEvidence(options: EvidenceOptions): Promise<Evidence
   };
 }
 
-/** On what the evidence rests. */
+/** Returns the summary of the mail that the evidence is based on. */
 export function evidenceSummary({ summary }: EvidenceBase): EvidenceSummary {
   return summary;
 }
 
-/** What evidence is asked for: an entry or a VIP. */
+/** The subject of evidence: an entry or a VIP. */
 export interface EvidenceSubject {
   readonly kind: "entry" | "vip";
   /** The value or mailbox. */
   readonly value: string;
-  /** Only of entries. Told from the value when left out. */
+  /** Only for entries. Default: inferred from the value. */
   readonly entryType?: string;
 }
 
 /**
- * What the mail says of one entry or VIP. Of a domain: what came from it and from below it. Of a mailbox: what came from
- * it. Of a wildcard (`*.evil.example`, `*@evil.example`): what came from what it stands for. Of a VIP: threats sent to it,
- * and reports that it made. Undefined where neither threats nor reports could be read.
+ * Collects the evidence for one entry or VIP. Undefined if neither threats nor reports could be read.
  *
- * A message is taken to be from the mailbox in `sender_email`, from that one's domain, and from the `sender_domain` that
- * the service names beside it. All three can be forged.
+ * - Domain: mail from it and its subdomains. Mailbox: mail from it. Wildcard (`*.evil.example`, `*@evil.example`): mail from the senders
+ *   that it matches.
+ * - VIP: threats sent to it and reports made by it.
+ *
+ * The sender of a message is the mailbox in `sender_email`, its domain, and the `sender_domain` reported alongside. All three can be
+ * forged.
  */
 export function evidenceOf(base: EvidenceBase, subject: EvidenceSubject): Evidence | undefined {
   if (base.threats === undefined && base.reports === undefined) return undefined;
@@ -116,7 +118,7 @@ export function evidenceOf(base: EvidenceBase, subject: EvidenceSubject): Eviden
   return evidence(base, threats, reports);
 }
 
-/** The mail itself that speaks of one entry or VIP; none of an address, of which the service does not tell what came from it. */
+/** Returns the mail about one entry or VIP. Empty for an IP address, because the service doesn't report the address of a threat. */
 export function mailOf(
   base: EvidenceBase,
   subject: EvidenceSubject,
@@ -172,7 +174,7 @@ function evidence(
   };
 }
 
-/** The latest of those that can be read as dates, as it was told; else the first, as the newest come first. */
+/** Returns the latest valid time as it was reported; otherwise the first one, because the newest come first. */
 function latest(times: readonly (string | undefined)[]): string | undefined {
   let best: { time: string; instant: number } | undefined;
   for (const time of times) {
@@ -184,7 +186,7 @@ function latest(times: readonly (string | undefined)[]): string | undefined {
   return best?.time ?? times.find((time) => time !== undefined);
 }
 
-/** The reference does not show how a size of page is asked for: a service that refuses it is asked without. */
+/** The reference doesn't document the page size parameter, so a rejected request is sent again without it. */
 function threatPages(client: SettingsClient, minutes_ago: number) {
   let size: { page_size?: number } = { page_size: THREAT_PAGE_SIZE };
   return async (page: number) => {
@@ -229,7 +231,7 @@ function summaryOf(
   };
 }
 
-/** From when on all is there of what could be read at all; undefined where that can't be told. */
+/** Returns the time from which all readable data is complete; undefined if unknown. */
 function completeFrom(
   windowStart: string | undefined,
   reads: readonly NewestRead<unknown>[],
@@ -247,7 +249,7 @@ interface FromSomebody {
 interface SeenIndex<Seen extends FromSomebody> {
   readonly byMailbox: ReadonlyMap<string, readonly Seen[]>;
   readonly byDomain: DomainIndex<Seen>;
-  /** By the recipient of a threat, by the reporter of a report. */
+  /** By the recipient of a threat, or the reporter of a report. */
   readonly byPerson: ReadonlyMap<string, readonly Seen[]>;
 }
 
@@ -288,8 +290,8 @@ function indexed<Seen extends FromSomebody>(
 }
 
 /**
- * What came from a domain or from below it. Domains are held in order, read from the top (`example.evil.mail.`), so that
- * those below one stand together: a hostile sender's domain has many labels, and each would be a place of its own.
+ * Indexes mail by sender domain, including subdomains. Sorting reversed domains (`example.evil.mail.`) keeps subdomains adjacent. An index
+ * row per parent would let hostile domains with many labels use much memory.
  */
 class DomainIndex<Seen extends FromSomebody> {
   readonly #rows: readonly { readonly domain: string; readonly seen: readonly Seen[] }[];
@@ -308,10 +310,10 @@ class DomainIndex<Seen extends FromSomebody> {
     );
   }
 
-  /** @param part of the domain itself, of what is below it, or both. */
+  /** @param part the domain itself, its subdomains, or both. */
   at(domain: string, part: "own" | "below" | "all"): readonly Seen[] {
     const top = domain === "" ? "" : fromTheTop(domain);
-    // Once, though both of its domains be here.
+    // A message may match by both of its domains.
     const found = new Set<Seen>();
     for (let at = this.#firstFrom(top); this.#rows[at]?.domain.startsWith(top); at += 1) {
       const isOwn = this.#rows[at]?.domain === top;

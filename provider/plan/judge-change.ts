@@ -8,14 +8,14 @@ import { alarmOf, type BareChange } from "./alarm";
 import type { Desired } from "./desired";
 import type { Backtest, Change, Evidence } from "./plan";
 
-/** Tells what speaks for and against a change; what it is told by is sorted once for all of them. */
+/** Returns a function that adds findings, evidence and the alarm to a change. Indexes findings and the backtest once for all changes. */
 export function judgeOf(
   { findings, ownDomains }: Desired,
   backtest: Backtest | undefined,
 ): (change: BareChange, evidence: Evidence | undefined) => Change {
   const own = new OwnDomains(ownDomains);
   const bySubject = Map.groupBy(
-    // A risk that was accepted is told by itself.
+    // Accepted risks are reported separately.
     findings.filter(({ code }) => !ACCEPTED.has(code)),
     ({ subject }) => `${subject?.kind} ${subject?.key}`,
   );
@@ -31,7 +31,7 @@ export function judgeOf(
   };
 }
 
-/** What lint says of an `acceptRisk`. */
+/** The lint codes for an `acceptRisk`. */
 const ACCEPTED: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
 
 function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {

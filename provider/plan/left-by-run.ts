@@ -6,8 +6,8 @@ import type { Change } from "./plan";
 import { isEntryRow } from "./rows";
 
 /**
- * What the last run left at the tenant under a key, as the stack's state holds it: what it declared, or what a refresh found in its
- * place since. Undefined where it declared nothing of it, or no state was read.
+ * Returns the last applied state of a key in the stack: what the last run declared, or what a refresh found since. Undefined if the stack
+ * never declared the key or no state was read.
  */
 export function leftByRun(
   kind: Change["kind"],
@@ -20,10 +20,10 @@ export function leftByRun(
 }
 
 /**
- * What somebody did at the tenant since the last run, in a few words; undefined where it holds what that left. The service keeps
- * who made what is there, and of a VIP when it was last changed; who changed something or took it away it tells nobody.
+ * Describes a change made at the tenant since the last run; undefined if the state is unchanged. The service records who created an entry
+ * and when a VIP was last changed, but not who changed or removed it.
  *
- * @param row what the tenant holds under the key; undefined where it holds nothing.
+ * @param row the actual state of the key; undefined if the tenant doesn't have it.
  */
 export function doneSince(
   { kind, known }: { readonly kind: Change["kind"]; readonly known: KeyedList | undefined },
@@ -41,7 +41,7 @@ export function doneSince(
   return `changed at the tenant since the stack's last run${on}; by whom, the service does not tell`;
 }
 
-/** When a VIP was last changed. One that was added and left alone has that day only. */
+/** Returns the day a VIP was last changed; undefined for one that was added and never changed. */
 function dayOfChange({ updated_at, date_added }: VipEmployeeRow): string | undefined {
   if (updated_at === undefined || updated_at === date_added) return undefined;
   return /^\d{4}-\d{2}-\d{2}(?=$|[T ])/.exec(updated_at)?.[0];

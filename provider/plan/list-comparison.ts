@@ -32,15 +32,15 @@ import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from ".
 
 type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
 
-/** What an entry that is declared is held against. */
+/** The context for comparing a declared entry. */
 interface EntriesAround {
   readonly match: EntryMatch;
   readonly before: PriorList<AllowDenyEntryRow>;
-  /** The rows that are removed. */
+  /** The rows to remove. */
   readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
 
-/** The comparison of all lists with one reading of the tenant. */
+/** Compares all lists with one snapshot of the tenant. */
 export class Comparison {
   readonly bare: BareChange[] = [];
   readonly guards: Guard[] = [];
@@ -50,7 +50,7 @@ export class Comparison {
   readonly #observed: Observed;
   readonly #keyed: KeyedRows;
   #rowsByValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]> | undefined;
-  /** The rows that are declared, or go. */
+  /** Rows that are declared or will be removed. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
@@ -59,7 +59,7 @@ export class Comparison {
     this.#keyed = keyedRows(observed.rows, observed.entries);
   }
 
-  /** The rows of one value, whatever their lists and scopes: asked for of what changes. */
+  /** Returns the rows of one value on any list and in any scope. Built lazily, because only changed entries need it. */
   #ofValue({ entryType, value }: ListedEntry): readonly AllowDenyEntryRow[] {
     this.#rowsByValue ??= Map.groupBy(this.#observed.rows, (row) => naturalKey(row.entry_type, row.value));
     return this.#rowsByValue.get(naturalKey(entryType, value)) ?? [];
@@ -109,7 +109,7 @@ export class Comparison {
       ...this.#said(list, key),
     });
     if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
-    // What the state does not know is taken over only when the files say so.
+    // Entries that are not in the state are adopted only if the files say so.
     if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
       this.guards.push({
@@ -134,7 +134,7 @@ export class Comparison {
     });
   }
 
-  /** What stands on the same list in another scope, and nobody declares: a service may hold one of the two only. */
+  /** Returns undeclared rows of the same list and value in another scope: some services hold only one entry per value. */
   #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
     return this.#ofValue(entry).filter(
       (row) =>
@@ -158,13 +158,13 @@ export class Comparison {
     });
   }
 
-  /** What stands on the other list with the same value in another scope, and keeps an entry off its list. */
+  /** Returns rows on the opposite list with the same value in another scope, which block the entry. */
   #inTheWay(
     entry: ListedEntry,
     key: string,
     { before, gone, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
   ): AllowDenyEntryRow[] {
-    // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
+    // Declared rows move away first. Two rows that are not in the state would each wait for the other.
     const leaves = (other: string): boolean =>
       this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
     return this.#ofValue(entry).filter(
@@ -199,7 +199,7 @@ export class Comparison {
     });
   }
 
-  /** What the files, or the program, say of a key that is declared. */
+  /** Returns the metadata that the files or the program declare for a key. */
   #said(list: DesiredList, key: string): Partial<BareChange> {
     const about = list.about.get(key);
     if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
@@ -241,7 +241,7 @@ export class Comparison {
     }
   }
 
-  /** What is removed because nobody declares it any more. */
+  /** Returns the rows to remove because they are no longer declared. */
   #going(list: DesiredList, { content, rows }: PriorList<AllowDenyEntryRow | VipEmployeeRow>): Going {
     return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
       const row = rows.get(key);
@@ -249,7 +249,7 @@ export class Comparison {
     });
   }
 
-  /** What a list that prunes leaves for now. */
+  /** Reports the rows that a pruning list leaves until the next run. */
   #sayLater(list: DesiredList, later: readonly (AllowDenyEntryRow | VipEmployeeRow)[]): void {
     const left = later.filter((row) => !this.#accounted.has(row));
     if (left.length === 0) return;
@@ -296,7 +296,7 @@ export class Comparison {
     );
   }
 
-  /** VIPs that are declared no more, and stay all the same. */
+  /** Reports VIPs that are no longer declared but stay at the tenant. */
   #kept(list: DesiredList, content: KeyedList): void {
     if (list.options["onDelete"] !== "keep") return;
     for (const [key, text] of Object.entries(content)) {
@@ -310,7 +310,7 @@ export class Comparison {
     }
   }
 
-  /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */
+  /** Returns undeclared entries and VIPs, without ignored ones and VIPs that are only detected automatically. */
   unmanaged(): Unmanaged[] {
     const ignored = this.#desired.lists.map(
       (list) => [list.kind, ignoring(kindOf(list), list.options)] as const,
@@ -337,7 +337,7 @@ export class Comparison {
     return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
   }
 
-  /** Whether the value of an allow is declared as a deny, of a scope that overlaps with its own. */
+  /** Returns whether the value of an allow is declared as a deny with an overlapping scope. */
   #isDenied({ value, entry_type: entryType, verdict_scope: scope }: AllowDenyEntryRow): boolean {
     const keys = KNOWN_VERDICT_SCOPES.filter((one) => isOverlappingScope(one, scope)).map((verdictScope) =>
       keyOfEntry({ value, entryType, verdictScope }),
@@ -350,7 +350,7 @@ export class Comparison {
     );
   }
 
-  /** A service may hold one value on both lists: then what is declared is there, and contradicted all the same. */
+  /** Some services hold one value on both lists: the declared entry exists but is contradicted. */
   #sayContradicted(row: AllowDenyEntryRow): void {
     const key = keyOfRow(row);
     this.findings.push({
@@ -361,7 +361,7 @@ export class Comparison {
     });
   }
 
-  /** What is there beside all that is declared, under keys that no other has. */
+  /** Returns the undeclared rows with unique keys. */
   #keysOfOthers(): ReadonlyMap<AllowDenyEntryRow, string> {
     const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
     const match = new EntryMatch(declared, this.#keyed);

@@ -3,7 +3,7 @@ import type { BareChange } from "./alarm";
 import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 
-/** The allow/deny list as it would be, after changes. */
+/** Projects the allow/deny list after the changes. */
 export function listedAfter(
   desired: Desired,
   observed: Observed,
@@ -20,7 +20,7 @@ export function listedAfter(
   };
   const lists = desired.lists.filter(({ kind }) => kind === "entry");
   for (const [key, [row]] of observed.entries) {
-    // As it is declared, where it is.
+    // The declaration wins over the row.
     const text = lists.findLast(({ declared }) => Object.hasOwn(declared, key))?.declared[key];
     if (text !== undefined && take(key, text)) continue;
     if (row !== undefined && !gone.has(key)) take(key, textOfEntry(row));

@@ -3,7 +3,7 @@ import { backtest } from "./backtest";
 import { type EvidenceBase, evidenceOf, evidenceSummary } from "./evidence";
 import type { MailEvidence } from "./make-plan";
 
-/** What a plan asks of the mail that was read. */
+/** Adapts the mail of a tenant to the evidence that a plan needs. */
 export function mailEvidence(base: EvidenceBase): MailEvidence {
   return {
     summary: evidenceSummary(base),
@@ -22,7 +22,7 @@ export function mailEvidence(base: EvidenceBase): MailEvidence {
   };
 }
 
-/** No evidence at all, and why. */
+/** Returns empty evidence with the reason. */
 export function withoutEvidence(until: string, why: string, days = 0): MailEvidence {
   return {
     isNone: true,

@@ -30,23 +30,23 @@ import { PLAN_FORMAT } from "./plan-schema";
 import { subjectOf } from "./rows";
 import { type Accepting, otherTenantGuards, untoldTenant } from "./same-tenant";
 
-/** What the tenant's mail says, where it was asked. */
+/** Evidence from the tenant's mail. */
 export interface MailEvidence {
-  /** Whether there is none at all, so that it is asked about nothing. Default: false. */
+  /** Whether there is no evidence, so that lookups can be skipped. Default: false. */
   readonly isNone?: boolean;
   readonly summary: EvidenceSummary;
-  /** Mailboxes that it shows as the tenant's own: protected ones, and reporters of phishing. */
+  /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
-  /** What it says of one value; undefined where there is no evidence at all. */
+  /** Evidence for one value; undefined if there is no evidence at all. */
   readonly of: (subject: EvidenceSubject) => Evidence | undefined;
-  /** The window's threats, replayed; undefined where there is no evidence at all. */
+  /** The backtest over the threats of the window; undefined if there is no evidence at all. */
   readonly backtest: (
     entries: readonly ListedEntry[],
     changed: readonly EvidenceSubject[],
   ) => Backtest | undefined;
 }
 
-/** What evidence is about. */
+/** The subject of evidence. */
 export type EvidenceSubject = Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope">;
 
 export interface PlanInput {
@@ -55,15 +55,15 @@ export interface PlanInput {
   readonly tenant: PlanTenant;
   readonly source: PlanSource;
   readonly mail: MailEvidence;
-  /** The tenant's own domains, where none are declared. */
+  /** The tenant's own domains, used if none are declared. */
   readonly ownDomains?: readonly string[];
-  /** Salted fingerprints of the tenant's people that earlier runs saw, beside those of the stack's state. */
+  /** Salted fingerprints of the tenant's mailboxes from earlier runs, in addition to those in the state. */
   readonly fingerprints?: readonly string[];
-  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
   readonly accepting?: Accepting;
 }
 
-/** Compares what is declared with what a tenant holds. Pure. */
+/** Compares the desired with the actual state of a tenant. Pure. */
 export function makePlan({
   desired,
   observed,
@@ -135,7 +135,7 @@ export function makePlan({
   });
 }
 
-/** What is in punycode, also in its own script. */
+/** Adds the Unicode form of punycode values. */
 function withUnicode(plan: Plan): Plan {
   const told = <One extends { readonly value: string }>(one: One): One => {
     const unicode = unicodeOf(one.value);
@@ -149,7 +149,7 @@ function withUnicode(plan: Plan): Plan {
   };
 }
 
-/** Allows that stay, and whose senders the service found malicious: nobody asks about them in this change. */
+/** Reports existing allows with malicious mail from their senders, because no change puts them up for review. */
 function standingAllows(
   listed: readonly ListedEntry[],
   changes: readonly Change[],
@@ -179,11 +179,11 @@ function standingAllows(
 }
 
 const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
-/** More than any rank of what is dangerous. */
+/** Sorts after every rank of a dangerous change. */
 const HARMLESS = Number.POSITIVE_INFINITY;
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
-/** What is alarming first, by how much mail there is; then what is most dangerous; then what goes, changes, and is added. */
+/** Sorts by alarm, then amount of malicious mail, then danger; then removals, changes and additions. */
 function byImportance(one: Change, other: Change): number {
   const weight = (change: Change): readonly number[] => [
     ALARMS.indexOf(change.alarm),
@@ -205,7 +205,7 @@ function classOf({ after, sign, kind }: Change): number {
   return kind === "vip" ? 2 : 3;
 }
 
-/** What is past its end, and no run takes away. */
+/** Reports expired entries that no run removes. */
 function staying({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
   if (stays === undefined) return [];
   const what = kind === "vip" ? "The VIP" : `The ${list} of`;
@@ -236,7 +236,7 @@ function expiredOf({ expired, lists }: Desired, observed: Observed, changes: rea
       const rest = { expires: one.expires ?? "", place: one.place };
       if (one.kind === "vip") {
         const row = observed.vips.get(one.key);
-        // A VIP that the stack keeps (onDelete), or that is detected, is told as such.
+        // Other notices cover VIPs that the stack keeps (onDelete) and detected ones.
         const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
         const stays = row !== undefined && isStored(row) && !isKept ? staysWhere(one, true) : {};
         return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: row !== undefined, ...stays };

@@ -8,26 +8,26 @@ import { identityOf, isNothing, isStillTenant, type TenantIdentity } from "../se
 import { withoutUndefined } from "../settings/without-undefined";
 import { rowThatCounts } from "../tenant";
 
-/** What a tenant holds, as it was read, by the keys of a keyed list. */
+/** The actual state of a tenant, by the keys of the encoded lists. */
 export interface Observed {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly rows: readonly AllowDenyEntryRow[];
-  /** The same rows. Most keys have one; a value that is on both lists, or twice on one, has several. */
+  /** The same rows by key. A value on both lists, or twice on one, has several rows. */
   readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
-  /** Those with a mailbox. */
+  /** VIPs with a mailbox. */
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
-  /** VIPs whose row has no mailbox: real ones, which no file can name. */
+  /** VIPs without a mailbox, which no file can name. */
   readonly namelessVips: readonly VipEmployeeRow[];
-  /** The service's clock when the reading began, in milliseconds since 1970, where it tells it. */
+  /** The service's clock at the start of the read, in milliseconds since 1970; absent if unknown. */
   readonly servedAtMs?: number;
 }
 
 /**
- * Reads both lists and the VIPs: ⌈N/200⌉ requests each (reference, sections "Allow/deny list" and "VIP employees").
+ * Reads both lists and the VIPs with ⌈N/200⌉ requests each (API reference, sections "Allow/deny list" and "VIP employees").
  *
- * @param answered told as soon as the service has answered anything, which may be long before a long list has ended.
- * @throws {ServiceError} when one of them can't be read.
+ * @param answered called on the first answer, which may be long before the end of a long list.
+ * @throws {ServiceError} if one of them can't be read.
  */
 export async function observe(
   client: SettingsClient,
@@ -57,19 +57,23 @@ export async function observe(
   };
 }
 
-/** What identifies the tenant that was read. @param baseUrl of the service. */
+/**
+ * Returns the identity of the tenant in a snapshot.
+ *
+ * @param baseUrl the base URL of the service.
+ */
 export function identityOfObserved(baseUrl: string, { rows, vips, servedAtMs }: Observed): TenantIdentity {
   return identityOf(baseUrl, { rows, mailboxes: [...vips.values()].map(({ email }) => email), servedAtMs });
 }
 
 /**
- * Whether a tenant that was read is the one that was read before; undefined where one of the readings identifies no tenant.
+ * Returns whether two snapshots are of the same tenant; undefined if one of them doesn't identify a tenant.
  *
- * Where the samples of the two readings differ, each row is looked up in the earlier sample: what was added since may have displaced it.
+ * If the samples differ, every row is looked up in the earlier sample, because rows added since may have displaced it.
  */
 export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Observed): boolean | undefined {
   const now = identityOfObserved(baseUrl, observed);
-  // A service may have got another address, under which its ids are the same.
+  // The service may have moved to another address and kept its ids.
   const before = { ...read, address: now.address };
   if (isNothing(before) || isNothing(now)) return undefined;
   if (isStillTenant(now, before)) return true;
@@ -102,10 +106,10 @@ export function isTenantOf(read: TenantIdentity, baseUrl: string, observed: Obse
   );
 }
 
-/** So few rows are all in the sample of a reading. */
+/** Small enough that a sample contains all of these rows. */
 const CHUNK = 16;
 
-/** Why readings failed: what was not sent any more, as others had failed, failed of these. */
+/** Returns the root cause of failed reads: an open circuit breaker is only a consequence of other failures. */
 async function causeAmong(readings: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
   if (!(error instanceof CircuitOpenError)) return error;
   for (const reading of await Promise.allSettled(readings)) {
@@ -114,7 +118,7 @@ async function causeAmong(readings: readonly Promise<unknown>[], error: unknown)
   return error;
 }
 
-/** The same of rows that were read already. */
+/** Builds a snapshot from rows. */
 export function observedFrom(
   at: string,
   entryRows: readonly AllowDenyEntryRow[],
@@ -122,7 +126,7 @@ export function observedFrom(
 ): Observed {
   const vips = new Map<string, VipEmployeeRow>();
   const named = vipRows.filter(({ email }) => email !== undefined);
-  // A mailbox may stand there twice, once detected and once added.
+  // A mailbox may occur twice: detected and added.
   for (const [mailbox, rows] of Map.groupBy(named, ({ email = "" }) => canonicalMailbox(email))) {
     const row = rowThatCounts(rows, mailbox);
     if (row !== undefined) vips.set(keyOfVip(mailbox), row);

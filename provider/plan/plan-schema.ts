@@ -5,12 +5,12 @@ import { LISTS } from "../settings/assumptions";
 import { standingJson } from "../settings/entry-fields";
 import { count, text } from "../settings/json-fields";
 
-/** The version of the format of a plan. */
+/** The version of the plan format. */
 export const PLAN_FORMAT = 1;
 
 const list = z.enum(LISTS);
 
-/** A {@link Place}, which programs see without zod. */
+/** A {@link Place} as a zod schema. Programs see the type without zod. */
 export const place = z
   .strictObject({
     file: text("The file, relative to the working folder."),
@@ -47,7 +47,7 @@ export const standing = z
 
 export type Standing = z.infer<typeof standing>;
 
-/** What tells an entry or a VIP from others. */
+/** The identity of an entry or VIP. */
 export const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
@@ -232,7 +232,7 @@ export const evidenceSummary = z
 
 export type EvidenceSummary = z.infer<typeof evidenceSummary>;
 
-/** Not in a plan: what `why` shows of the evidence for one entry or VIP. */
+/** The mail evidence that `why` shows for one entry. Not part of a plan. */
 export const withoutEntry = z
   .strictObject({
     decided: count("Threats that the entry decides."),
@@ -245,7 +245,7 @@ export const withoutEntry = z
 
 export type WithoutEntry = z.infer<typeof withoutEntry>;
 
-/** What `plan --json` writes, and what is read back. All times are ISO 8601 in UTC. */
+/** The format of `plan --json`, for writing and reading. All times are ISO 8601 in UTC. */
 export const planSchema = z
   .strictObject({
     format: z.literal(PLAN_FORMAT).describe("The version of this format."),

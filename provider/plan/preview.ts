@@ -34,18 +34,17 @@ const preview = z.object({
 
 type State = z.infer<typeof state>;
 
-/** What a preview declares, and why the engine would refuse it. */
+/** The desired state of a previewed program, and the engine's reasons to refuse it. */
 export interface PreviewedProgram {
   readonly desired: Desired;
   readonly guards: readonly Guard[];
 }
 
 /**
- * Reads the JSON of `pulumi preview --json --show-sames`: what a program of any shape declares of one tenant, with what
- * the state holds.
+ * Reads the JSON of `pulumi preview --json --show-sames`: the desired state of one tenant in any program, and the content of the state.
  *
- * @param provider the name of the `Provider` whose tenant is meant. Default: that of the environment.
- * @throws {PulumiError} (`ERR_PULUMI`) when it is no preview, the program failed, or something is secret or not known yet.
+ * @param provider the name of the tenant's `Provider`. Default: the provider of the environment.
+ * @throws {PulumiError} (`ERR_PULUMI`) if the text isn't a valid preview, the program failed, or a value is secret or unknown.
  */
 export function readPreview(
   text: string,
@@ -74,7 +73,7 @@ export function readPreview(
       throw new PulumiError(`The preview failed: ${told}`);
     guards.push({ code: "preview", message: told });
   }
-  // A refresh comes before what follows from it, so the last step of a resource counts.
+  // A refresh precedes the actual step, so the last step of a resource counts.
   const last = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
   const lists = [...last.values()].flatMap(({ urn, oldState, newState }) => {
     const kind = resourceKind((newState ?? oldState)?.type ?? "");
@@ -104,7 +103,6 @@ export function readPreview(
   };
 }
 
-/** The options of the resources, each by its path. */
 function optionsOf(lists: readonly DesiredList[]): Record<string, unknown> {
   return Object.fromEntries(
     lists.flatMap(({ kind, resource, options }) =>
@@ -143,7 +141,7 @@ function desiredList(
     ...(before?.outputs === undefined ? {} : { optionsBefore }),
     ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
     ...(typeof fingerprint === "string" ? { fingerprint } : {}),
-    // Of a resource that goes, its last arguments say what deleting it does.
+    // For a deleted resource, its last arguments determine what the deletion does.
     options: isWhole
       ? after === undefined
         ? withoutUndefined({ onDelete: before?.inputs?.["onDelete"] })
@@ -169,7 +167,7 @@ function vipContent({ email, comment }: Record<string, unknown>, resource: strin
   return { [keyOfVip(canonicalMailbox(email as string))]: text };
 }
 
-/** What the engine puts in the place of a value that is secret, or not known in a preview. */
+/** Returns whether a value is known: the engine replaces secret and unknown values by these placeholders. */
 function isTold(value: unknown): boolean {
   return (
     typeof value === "string" && value !== "[secret]" && value !== "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
@@ -182,7 +180,7 @@ function notTold(what: string): PulumiError {
   );
 }
 
-/** `project:///index.ts#3,1`. */
+/** Parses `project:///index.ts#3,1`. */
 function placeOf(position: string | undefined): Place | undefined {
   const [, file, line, column] = /^project:\/\/\/([^#]+)#(\d+),(\d+)$/.exec(position ?? "") ?? [];
   return file === undefined
@@ -190,9 +188,9 @@ function placeOf(position: string | undefined): Place | undefined {
     : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
-/** The name of the provider instance that a resource belongs to. */
+/** Returns the name of the provider instance of a resource. */
 function providerOf(one: State | undefined): string {
-  // A reference is its URN and its id.
+  // A provider reference consists of URN and id.
   const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
   const name = reference === undefined ? "default" : nameInUrn(reference);
   return isDefaultProvider(name) ? "default" : name;

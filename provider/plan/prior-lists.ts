@@ -5,15 +5,15 @@ import { prunesAny } from "../settings/list-mode";
 import { pruning } from "../settings/list-safeguards";
 import { type DesiredList, kindOf } from "./desired";
 
-/** What a list holds before a run, and the rows of it. */
+/** The content of a list before a run, with its rows. */
 export interface PriorList<Row> {
   readonly content: KeyedList;
   readonly rows: ReadonlyMap<string, Row>;
-  /** The rows that the list would prune, once a refresh has shown them. */
+  /** Rows that the list prunes only after a refresh has shown them. */
   readonly later: readonly Row[];
 }
 
-/** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
+/** Returns the content of the list's state after a refresh, which a run is based on, with its rows. */
 export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<AllowDenyEntryRow> {
   const known = list.known ?? {};
   const match = new EntryMatch(known, keyed);
@@ -23,7 +23,7 @@ export function priorEntries(list: DesiredList, keyed: KeyedRows): PriorList<All
   for (const [key, row] of match.found) {
     const text = textOfEntry(row);
     const isOther = isUnmanaged(known[key] ?? "");
-    // Somebody moved it to a list that isn't pruned.
+    // The entry moved to a list that isn't pruned.
     if (isOther && !isPruned(key, text)) continue;
     content[key] = isOther ? asUnmanaged(text) : text;
     rows.set(key, row);
@@ -60,7 +60,7 @@ export function priorVips(
   return { content, rows, later };
 }
 
-/** What a list prunes, and so takes for its own though it never declared it: from its second run on. */
+/** Returns the undeclared rows that a list prunes, and therefore manages, from its second run on. */
 function unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
   list: DesiredList,
   othersOf: () => ReadonlyMap<string, Row>,
@@ -71,7 +71,7 @@ function unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     const isPruned = pruning(kindOf(list), options);
     return [...othersOf()].filter(([key, row]) => isPruned(key, textOf(row)));
   };
-  // A run removes what a refresh has shown, and that goes by what the state says of the list.
+  // A run removes only what a refresh has shown, and a refresh uses the options in the state.
   const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
   const isShown = new Set(shown.map(([key]) => key));
   const later = own(list.options).flatMap(([key, row]) => (isShown.has(key) ? [] : [row]));

@@ -4,44 +4,42 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { secretsIn, without } from "../settings/secrets";
 import { harmless, printable } from "../settings/text";
 
-/** A run of the Pulumi CLI failed; its own words are in the message. */
+/** A failed run of the Pulumi CLI; the message contains its output. */
 export class PulumiError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {
     super("ERR_PULUMI", message, options);
   }
 }
 
-/** How the CLI is run. */
 export interface PulumiOptions {
-  /** More for its environment. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What that is added to. Default: the process's own environment. */
+  /** The base environment. Default: the environment of this process. */
   readonly base?: NodeJS.ProcessEnv;
-  /** The folder of the project. Default: the working folder. */
+  /** The project directory. Default: the working directory. */
   readonly folder?: string;
-  /** Told what is being done where the engine has to be installed first. */
+  /** Reports progress if the engine has to be installed first. */
   readonly log?: (line: string) => void;
-  /** Where its output goes as it comes; else it is collected. */
+  /** Whether output goes straight to this process's streams; otherwise it is collected. */
   readonly inherit?: boolean;
-  /** How long it may take, in milliseconds. Default: as long as it does. */
+  /** The timeout in milliseconds. Default: none. */
   readonly timeoutMs?: number;
 }
 
-/** What a run gave. */
 export interface PulumiRun {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A program that runs `email-security`, which runs the program, would never end. */
+/** Prevents infinite recursion: a program that runs `email-security`, which runs the program. */
 const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
 
 /**
- * The engine whose CLI may be run here.
+ * Returns the engine whose CLI can run here.
  *
- * @param log told what takes longer than two seconds. Default: standard error.
- * @throws as {@link runPulumi} before it starts anything.
+ * @param log reports steps that take longer than two seconds. Default: standard error.
+ * @throws the errors of {@link runPulumi} before it starts anything.
  */
 export async function readyPulumi(log: (line: string) => void = logToStderr): Promise<Engine> {
   if (process.env[NESTED] !== undefined) {
@@ -57,10 +55,10 @@ function logToStderr(line: string): void {
 }
 
 /**
- * Runs the Pulumi CLI in the working folder's project.
+ * Runs the Pulumi CLI in the project of the working directory.
  *
- * @throws {EngineUnavailableError} when no Pulumi CLI is installed.
- * @throws {PulumiError} (`ERR_PULUMI`) when it could not be started, or a Pulumi program called this.
+ * @throws {EngineUnavailableError} if no Pulumi CLI is installed.
+ * @throws {PulumiError} (`ERR_PULUMI`) if it can't be started, or if a Pulumi program called this function.
  */
 export async function runPulumi(
   args: readonly string[],
@@ -79,7 +77,7 @@ export async function runPulumi(
       collected[name] += text;
     });
   }
-  // Ctrl-C reaches the engine too, which then ends what it is at; this process waits for it.
+  // Ctrl-C also reaches the engine, which then finishes its current operation; this process waits for it.
   const wait = (): void => {};
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
   try {
@@ -104,8 +102,8 @@ export async function runPulumi(
 }
 
 /**
- * What the CLI said when it failed, on few lines, as nothing but text, and without what the environment holds in secret: it
- * shows the address of the state backend as it is.
+ * Formats the error output of the CLI: a few lines of plain text without secrets. The CLI prints the address of the state backend with its
+ * credentials.
  */
 export function toldBy({ stdout, stderr }: PulumiRun): string {
   const text = without(secretsIn(process.env), stderr.trim() || stdout.trim());
@@ -116,10 +114,10 @@ export function toldBy({ stdout, stderr }: PulumiRun): string {
     .join("\n");
 }
 
-/** What the client of a bucket notes on its way to the error that the CLI then tells. */
+/** Log lines that a storage client prints before the actual error. */
 const OF_A_LIBRARY = /^SDK \d{4}\/\d\d\/\d\d [\d:]+ (?:WARN|DEBUG) /;
 
-/** Parses what the CLI printed as JSON. */
+/** Parses JSON printed by the CLI. */
 export function jsonOf(text: string, what: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -128,7 +126,7 @@ export function jsonOf(text: string, what: string): unknown {
   }
 }
 
-/** Text without the escape sequences of colours. */
+/** Removes ANSI colour sequences. */
 export function withoutColour(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with.
   return text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "");

@@ -2,33 +2,33 @@ import type { Page } from "../client";
 import { excerpt } from "../settings/text";
 import { instantOf } from "./seen-mail";
 
-/** A list whose newest items come first, and how far it is read. */
+/** A paginated list, newest items first, with bounds for reading it. */
 export interface NewestFirst<Item, Kept> {
-  /** What its items are called: `threats`. */
+  /** The name of its items in messages: `threats`. */
   readonly name: string;
   readonly fetchPage: (page: number) => Promise<Page<Item>>;
-  /** The most pages that are read. */
+  /** The maximum number of pages to read. */
   readonly maxPages: number;
-  /** What tells one item from another. */
+  /** Identifies an item, for deduplication. */
   readonly identity: (item: Item) => string;
-  /** What is kept of an item. */
+  /** Reduces an item to the data to keep. */
   readonly keep: (item: Item) => Kept;
-  /** When the time is up. */
+  /** Aborts when the time budget is used up. */
   readonly timeIsUp: AbortSignal;
 }
 
-/** What was read of it, each item once. */
+/** The items that were read, without duplicates. */
 export interface NewestRead<Kept> {
   readonly items: readonly Kept[];
-  /** The time of the oldest item, where something is missing and all later ones were read. */
+  /** The time of the oldest item; present if items are missing but all later ones were read. */
   readonly from?: string;
-  /** What is missing and why, as sentences; undefined when all was read. */
+  /** What is missing and why, as sentences; undefined if all was read. */
   readonly missing?: string;
 }
 
 /**
- * Reads the newest items once, page by page, until a bound. It never fails: what was read until something went wrong is
- * there, with the reason. New items that come in meanwhile move the list on, so that one may come twice; it is kept once.
+ * Reads the newest items page by page until a bound. Never throws: a failure returns the items read so far, with the reason. New items
+ * shift the pages during the read, so duplicates are dropped.
  */
 export async function readNewest<Item, Kept extends { readonly time?: string }>(
   list: NewestFirst<Item, Kept>,
@@ -79,7 +79,7 @@ function whatIsMissing<Kept>(
   why: string | undefined,
 ): NewestRead<Kept> {
   if (totals === undefined) return { items, missing: `The ${name} could not be read. ${why}` };
-  // Those that came in meanwhile are in the last total only, those that left the window in the first only.
+  // New items are only in the last total; items that left the window only in the first.
   const total = Math.min(totals.first ?? items.length, totals.last ?? items.length);
   if (why === undefined && items.length >= total) return { items };
   const of = totals.last === undefined ? "" : ` of ${Math.max(totals.last, items.length)}`;
@@ -92,7 +92,7 @@ function whatIsMissing<Kept>(
   };
 }
 
-/** Whether each page is older than the one before; only then is all known that is later than the oldest item. */
+/** Tracks whether each page is older than the previous one. Only then are all items later than the oldest one known. */
 class Order {
   #oldest: { time: string; instant: number } | undefined;
   #newestOfLast = Number.POSITIVE_INFINITY;
@@ -115,7 +115,7 @@ class Order {
   }
 }
 
-/** What was asked for, unless the time is up before it is there; then nobody waits for it any more. */
+/** Returns the answer, or rejects when the time is up; a late answer is ignored. */
 async function before<T>(timeIsUp: AbortSignal, ask: () => Promise<T>): Promise<T> {
   if (timeIsUp.aborted) throw new TimeIsUp();
   return await new Promise((resolve, reject) => {

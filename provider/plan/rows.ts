@@ -5,7 +5,7 @@ import type { ListedEntry } from "../settings/keyed-list";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Change, Standing } from "./plan";
 
-/** What an entry is about, as plans name it. */
+/** Returns the identity of an entry for plans. */
 export function subjectOf(
   { value, entryType, verdictScope }: ListedEntry,
   key: string,
@@ -13,7 +13,7 @@ export function subjectOf(
   return { kind: "entry", key, value, entryType, verdictScope };
 }
 
-/** What a plan tells of an entry that is there. */
+/** Returns the state of an existing entry for plans. */
 export function standingOfEntry(row: AllowDenyEntryRow): Standing {
   return {
     ...standingOf(row),
@@ -21,22 +21,22 @@ export function standingOfEntry(row: AllowDenyEntryRow): Standing {
   };
 }
 
-/** The same of a VIP. */
+/** Returns the state of an existing VIP for plans. */
 export function standingOfVip(row: VipEmployeeRow): Standing {
   return { ...standingOf(row), ...withoutUndefined({ by: told(row.added_by), at: told(row.date_added) }) };
 }
 
-/** What the service tells, where there is something to be read in it. */
+/** Returns the text if it contains a visible character. */
 function told(text: string | undefined): string | undefined {
   return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
 }
 
-/** Whether a row is of the allow/deny list. */
+/** Returns whether a row is from the allow/deny list. */
 export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
   return "entry_type" in row;
 }
 
-/** Whether it is a list that this release knows. */
+/** Returns whether this release knows the list. */
 export function isList(list: string): list is List {
   return LISTS.some((one) => one === list);
 }

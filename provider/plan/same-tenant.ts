@@ -22,28 +22,25 @@ import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 import type { Guard } from "./plan";
 
-/** What tells one tenant from another. */
+/** Evidence that identifies a tenant. */
 export interface TenantEvidence {
-  /** Mailboxes that the tenant's mail shows as its own: protected ones, and reporters of phishing. */
+  /** The tenant's own mailboxes according to its mail: protected ones, and reporters of phishing. */
   readonly mailboxes: Iterable<string>;
   readonly ownDomains: readonly string[];
-  /** Salted fingerprints of its people's domains, of earlier runs, beside those that the stack's state holds. */
+  /** Salted fingerprints of mailbox domains from earlier runs, in addition to those in the state. */
   readonly fingerprints?: readonly string[];
-  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  /** Confirms that the tenant may be empty or that its mailboxes have other domains. Default: not confirmed. */
   readonly accepting?: Accepting;
 }
 
-/** Whether a person says for this run that a tenant may be empty, or its people have other domains. */
+/** A person's confirmation for this run that a tenant may be empty or that its mailboxes have other domains. */
 export interface Accepting {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** The tenant of a rollout. Default: the one of the environment. */
+  /** The tenant name in a rollout. Default: the tenant of the environment. */
   readonly name?: string;
 }
 
-/**
- * What tells that the key is of another tenant than the stack is of: as the lists themselves would be refused by it, right
- * before they write.
- */
+/** Returns blockers if the key seems to belong to another tenant than the stack. The lists check the same right before they write. */
 export function otherTenantGuards(
   desired: Desired,
   observed: Observed,
@@ -63,7 +60,7 @@ export function otherTenantGuards(
   let declared = 0;
   for (const { kind, known = {} } of desired.lists) {
     const there: ReadonlyMap<string, unknown> = kind === "entry" ? observed.entries : observed.vips;
-    // Almost always the first is there.
+    // Usually the first one is found.
     for (const key in known) {
       if (isUnmanaged(known[key] ?? "")) continue;
       if (there.has(key)) return [];
@@ -76,9 +73,9 @@ export function otherTenantGuards(
 }
 
 /**
- * Refuses to make files of a tenant whose people have mailboxes of other domains only.
+ * Asserts that the tenant has mailboxes of its own domains, before its files are written.
  *
- * @throws {OtherTenantError} that says whose they are.
+ * @throws {OtherTenantError} with the domains of the mailboxes.
  */
 export function refuseStrangers(
   observed: Observed,
@@ -92,19 +89,19 @@ export function refuseStrangers(
   );
 }
 
-/** Whose people a tenant should have. */
+/** The expected mailbox domains of a tenant. */
 export interface ExpectedPeople {
   readonly ownDomains: readonly string[];
-  /** Of the people that the last rollout saw; absent where none is known. */
+  /** The fingerprint from the last rollout; absent if unknown. */
   readonly fingerprint?: string | undefined;
   readonly accepting?: Accepting;
 }
 
 /**
- * Why a tenant is another than the one that files are of, for who reads and writes nothing there.
+ * Explains why a tenant seems to be another one than that of the files, for commands that don't write to the service.
  *
- * @param mailboxes of its VIPs, all of them.
- * @returns a sentence or more; undefined where nothing says so.
+ * @param mailboxes the mailboxes of all its VIPs.
+ * @returns one or more sentences; undefined if nothing indicates another tenant.
  */
 export function otherTenantTold(
   mailboxes: Iterable<string | undefined>,
@@ -121,10 +118,10 @@ export function otherTenantTold(
 }
 
 /**
- * Asserts that a tenant which holds exactly what its files declare is theirs: tenants that share a baseline may all hold that.
+ * Asserts the identity of a tenant whose actual state equals its files: tenants with a shared baseline may all have this state.
  *
- * @param fingerprint of the people that the last rollout saw.
- * @throws {OtherTenantError} that says whose people were read instead.
+ * @param fingerprint the fingerprint of mailboxes from the last rollout.
+ * @throws {OtherTenantError} with the mailbox domains that were read.
  */
 export function assertOwnPeople(
   observed: Observed,
@@ -133,33 +130,33 @@ export function assertOwnPeople(
   accepting: Accepting,
 ): void {
   const mailboxes = [...observed.vips.values()].map(({ email }) => email);
-  // Declared VIPs that are there belong to no other tenant.
+  // Declared VIPs that exist belong to no other tenant.
   const known = hasVips ? undefined : fingerprint;
   const other = otherTenantTold(mailboxes, { ownDomains, fingerprint: known, accepting });
   if (other !== undefined) throw new OtherTenantError(other);
 }
 
-/** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */
+/** A mailbox belongs to one tenant. If VIPs of the state exist, the tenant is the right one, even if all other mailboxes changed. */
 function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
   return lists.some(
     ({ kind, known = {} }) => kind === "vip" && Object.keys(known).some((key) => vips.has(key)),
   );
 }
 
-/** A salted fingerprint of the people that are seen, to be compared with by later runs. */
+/** Returns a salted fingerprint of the mailboxes, for comparison in later runs. */
 export function seenFingerprint(desired: Desired, observed: Observed): string | undefined {
   const [before] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
   return renewed(before, peopleSeen(observed, []));
 }
 
-/** The domains that most likely are the tenant's own, by its VIPs. */
+/** Returns the most likely own domains of the tenant, based on its VIPs. */
 export function ownDomainsSeen({ vips }: Observed): readonly string[] {
   return likelyOwnDomains([...vips.values()].map(({ email }) => email));
 }
 
 /**
- * What is to be known before a stack's first run where nothing is said of own domains: no earlier run has seen whose people
- * the tenant has, so a key of another tenant would be told by nothing.
+ * Warns before a stack's first run if no own domains are declared. Without an earlier fingerprint, nothing would reveal the key of another
+ * tenant.
  */
 export function untoldTenant(
   { lists, ownDomains }: Desired,
@@ -186,7 +183,7 @@ function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {
   return peopleOf([...vips, ...mailboxes], true);
 }
 
-/** The code of such a guard. */
+/** The code of the blocker. */
 export const OTHER_TENANT = "other-tenant";
 
 function guard(sign: string, way: string): Guard {

@@ -1,26 +1,26 @@
 import type { PhishingReport, Threat } from "../client";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 
-/** What is kept of a threat. All text in it is a stranger's: short, and to be made printable by who shows it. */
+/** The data kept of a threat. All text comes from strangers: it is truncated here and must be escaped when shown. */
 export interface SeenThreat {
   readonly id: string;
-  /** When the message came, else when it was detected, as the service tells it. */
+  /** When the message arrived, otherwise when it was detected, as reported by the service. */
   readonly time?: string;
-  /** When it was detected, else when it came. */
+  /** When it was detected, otherwise when it arrived. */
   readonly detected?: string;
   readonly sender: Sender;
   /** In canonical form. */
   readonly recipient?: string;
-  /** `unknown` where the service tells none. */
+  /** `unknown` if the service reports none. */
   readonly verdict: string;
   readonly action: string;
   /** At most 200 characters. */
   readonly subject?: string;
-  /** Since when the sender's domain is registered, as the service tells it. */
+  /** The registration date of the sender's domain, as reported by the service. */
   readonly registered?: string;
 }
 
-/** What is kept of a phishing report, in the same way. */
+/** The data kept of a phishing report, with the same rules. */
 export interface SeenReport {
   readonly id: string;
   readonly time?: string;
@@ -30,18 +30,18 @@ export interface SeenReport {
   readonly verdict: string;
 }
 
-/** Whom a message says that it is from. */
+/** The claimed sender of a message. */
 export interface Sender {
   /** In canonical form. */
   readonly mailbox?: string;
-  /** The mailbox's domain, and what else the service names as the sender's domain, in canonical form. */
+  /** The domain of the mailbox and the sender domain reported by the service, in canonical form. */
   readonly domains: readonly string[];
 }
 
 const UNKNOWN = "unknown";
 const LONGEST_NAME = 100;
 const LONGEST_SUBJECT = 200;
-/** The longest mailbox: 64 bytes before its @, and 253 characters after it. */
+/** The maximum length of a mailbox: 64 bytes before the @ and 253 characters after it. */
 const LONGEST_ADDRESS = 318;
 
 export function seenThreat(threat: Threat): SeenThreat {
@@ -74,7 +74,7 @@ export function seenReport(report: PhishingReport): SeenReport {
   };
 }
 
-/** `mail.evil.example`: itself, `evil.example`, `example`. */
+/** Returns a domain and its parents: `mail.evil.example`, `evil.example`, `example`. */
 export function domainsUp(domain: string): string[] {
   const domains = [domain];
   for (let dot = domain.indexOf("."); dot >= 0; dot = domain.indexOf(".", dot + 1)) {
@@ -84,8 +84,8 @@ export function domainsUp(domain: string): string[] {
 }
 
 /**
- * What became of a message: kept from its recipient; in the mailbox, where it stayed or was put back; or not known, as
- * of an action that nobody knows yet.
+ * Returns the outcome of a message: stopped; delivered, because it stayed in the mailbox or was put back; or unknown, for actions that this
+ * release doesn't know.
  */
 export function fateOf({ action }: Pick<SeenThreat, "action">): "stopped" | "delivered" | "unknown" {
   if (action.startsWith("moved_to_") || action === "quarantined") return "stopped";
@@ -94,14 +94,14 @@ export function fateOf({ action }: Pick<SeenThreat, "action">): "stopped" | "del
 
 const DELIVERED: ReadonlySet<string> = new Set(["none", "restored", "released_from_quarantine"]);
 
-/** Whether it would do harm in a mailbox: not what is safe, was allowed on purpose, or is a training's. */
+/** Returns whether the threat would do harm in a mailbox. Safe, allowed and simulated mail does not. */
 export function isHarmful({ verdict }: SeenThreat): boolean {
   return !HARMLESS.has(verdict);
 }
 
 const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation"]);
 
-/** When something was, for comparing; undefined for what can't be read as a date. */
+/** Parses a time for comparison; undefined if it isn't a valid date. */
 export function instantOf(time: string | undefined): number | undefined {
   const instant = Date.parse(time ?? "");
   return Number.isNaN(instant) ? undefined : instant;
@@ -119,11 +119,11 @@ function senderOf(email: string | undefined, domain: string | undefined): Sender
   };
 }
 
-/** A mailbox or domain in canonical form, also out of `Jane Doe <jane.doe@company.example>`. */
+/** Returns a mailbox or domain in canonical form; accepts `Jane Doe <jane.doe@company.example>`. */
 function address(written: string | undefined): string | undefined {
   if (written === undefined) return undefined;
   const [, inBrackets] = /<([^<>]{1,1000})>\s*$/.exec(written.slice(-2000)) ?? [];
-  // Beyond this it is nobody's address, and only what is short is worth comparing.
+  // Longer text isn't an address and would be slow to compare.
   const text = (inBrackets ?? written.slice(0, 2000)).trim();
   if (text === "") return undefined;
   return short(text.includes("@") ? canonicalMailbox(text) : canonicalValue(text), LONGEST_ADDRESS);
@@ -133,7 +133,7 @@ function named(text: string | undefined): string {
   return text === undefined || text === "" ? UNKNOWN : short(text, LONGEST_NAME);
 }
 
-/** A text's beginning. It is a copy: a part of a string would keep the whole in memory. */
+/** Truncates a text. Copies it, because a substring would keep the whole string in memory. */
 function short(text: string, limit: number): string {
   return text.length <= limit ? text : Buffer.from(text.slice(0, limit).toWellFormed()).toString();
 }

@@ -9,7 +9,7 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type Desired, type DesiredList, kindOf } from "./desired";
 import type { Plan } from "./plan";
 
-/** A resource of a stack's state, as far as it is looked at. */
+/** The fields of a resource in a stack's state that are used here. */
 interface StackResource {
   readonly urn: string;
   readonly type: string;
@@ -28,16 +28,16 @@ interface StackState {
 
 const LISTS = { entry: "AllowDenyList", vip: "VipList" } as const;
 
-/** What every stack of a program has beside its resources. */
+/** Resources that every stack of a program has. */
 const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
- * Whether a run of the engine would change neither the tenant nor the stack's state: the plan is empty, and the lists'
- * own check and diff, which the engine would ask, find nothing to do by what the state holds.
+ * Returns whether a run of the engine would change neither the tenant nor the state: the plan is empty, and check and diff of the lists
+ * find no change to the state.
  *
- * @param state as `pulumi stack export` prints it.
- * @param plan made with that state.
- * @param front that the run would be over; a stack of the other one is moved.
+ * @param state the output of `pulumi stack export`.
+ * @param plan a plan made with that state.
+ * @param front the provider of the run; a stack of the other provider needs a migration.
  */
 export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: FrontName): boolean {
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
@@ -46,10 +46,7 @@ export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: 
   );
 }
 
-/**
- * Whether what is declared is what a stack's last run declared, by its state, and that run came to its end: what a tenant differs
- * in then, somebody did there.
- */
+/** Returns whether the last run of the stack applied the desired state and finished. If so, any difference at the tenant is drift. */
 export function isApplied(state: unknown, { lists }: Desired, host: string, front: FrontName): boolean {
   const resources = (state as StackState).deployment?.resources ?? [];
   if (hasPendingOperations(state)) return false;
@@ -59,14 +56,13 @@ export function isApplied(state: unknown, { lists }: Desired, host: string, fron
   );
 }
 
-/** Whether a run was cut short in a way that the state tells of. */
+/** Returns whether the state shows an interrupted run. */
 export function hasPendingOperations(state: unknown): boolean {
   return ((state as StackState).deployment?.pending_operations ?? []).length > 0;
 }
 
 /**
- * The resources of a stack that its settings files do not make, so that a run of these files alone would delete them: their
- * URNs.
+ * Returns the URNs of resources that the settings files don't declare, and that a run of these files alone would delete.
  *
  * @param resource the name of the `TenantSettings`.
  */
@@ -80,7 +76,7 @@ export function foreignResources(state: unknown, resource: string): readonly str
   return resources.filter((one) => !isOurs(one)).map(({ urn }) => urn);
 }
 
-/** The front that the lists of a stack's settings files were made over; undefined for a stack without. */
+/** Returns the provider of the lists in a stack; undefined if the stack has none. */
 export function frontOf(state: unknown): FrontName | undefined {
   const resources = (state as StackState).deployment?.resources ?? [];
   return resources.map(({ type }) => listFront(type)).find((front) => front !== undefined);
@@ -90,14 +86,14 @@ function listFront(type: string): FrontName | undefined {
   return FRONTS.find((front) => Object.values(LISTS).some((kind) => type === typeOf(front, kind)));
 }
 
-/** The name of the only `TenantSettings` in a stack; undefined where there is none or are several. */
+/** Returns the name of the only `TenantSettings` in a stack; undefined if there are none or several. */
 export function onlySettings(state: unknown): string | undefined {
   const resources = (state as StackState).deployment?.resources ?? [];
   const [first, ...rest] = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE);
   return first === undefined || rest.length > 0 ? undefined : nameInUrn(first.urn);
 }
 
-/** A list that is pruned would show at a refresh what else the tenant holds, and remove it. */
+/** Returns whether a refresh of a pruning list would show, and so remove, further entries. */
 function showsMore(list: DesiredList, { unmanaged }: Plan): boolean {
   const isPruned = pruning(kindOf(list), list.options);
   return unmanaged.some(

@@ -26,18 +26,17 @@ const exported = z.object({
 });
 
 /**
- * What a stack's state holds of the lists of its `TenantSettings`: what was declared by the last run. Empty for a stack
- * that has not run.
+ * Reads the lists of a stack's `TenantSettings`: what the last run declared. Empty for a stack without runs.
  *
- * @param resource the name of the `TenantSettings`, where the stack has several.
- * @throws {PulumiError} when there is no such stack, or it has several and none was named.
+ * @param resource the name of the `TenantSettings`, if the stack has several.
+ * @throws {PulumiError} if the stack doesn't exist, or has several and none was named.
  */
 export async function readStackState(
   stack: string,
   resource: string | undefined,
   options: PulumiOptions = {},
 ): Promise<KnownLists> {
-  // What reads a state runs nothing that would need a key.
+  // Reading the state needs no API key.
   const state = await exportStack(stack, { base: withoutKeys(process.env), ...options });
   if (state !== undefined) return knownLists(state, stack, resource);
   throw new PulumiError(
@@ -46,9 +45,9 @@ export async function readStackState(
 }
 
 /**
- * The state of a stack, as `pulumi stack export` prints it; undefined where there is no such stack.
+ * Exports the state of a stack, as `pulumi stack export` prints it; undefined if the stack doesn't exist.
  *
- * @throws {PulumiError} when it can't be read.
+ * @throws {PulumiError} if it can't be read.
  */
 export async function exportStack(
   stack: string,
@@ -57,7 +56,7 @@ export async function exportStack(
   const run = await runPulumi(["stack", "export", "--stack", stack], options);
   const what = `The state of the stack ${quote(stack)}`;
   if (run.code === 0) return jsonOf(run.stdout, what) ?? {};
-  // The Automation API tells it by the same words.
+  // The Automation API recognizes this message in the same way.
   if (/no stack named.*found/.test(run.stderr)) return undefined;
   const login = /PULUMI_ACCESS_TOKEN must be set/.test(run.stderr)
     ? " Pulumi is logged in nowhere: run `pulumi login --local`, or log in to where the team's state is."
@@ -65,7 +64,7 @@ export async function exportStack(
   throw new PulumiError(`${what} can't be read.${login} Pulumi says:\n${toldBy(run)}`);
 }
 
-/** The same, of a state that was exported. */
+/** Parses the lists from an exported state; see {@link readStackState}. */
 export function knownLists(state: unknown, stack: string, resource: string | undefined): KnownLists {
   const parsed = exported.safeParse(state);
   if (!parsed.success)
@@ -101,7 +100,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
   return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };
 }
 
-/** Whether a property is a keyed list, and not a secret or a value that is not known yet. */
+/** Returns whether a property is an encoded list, and not a secret or unknown value. */
 export function isKeyed(content: unknown): content is KeyedList {
   return (
     typeof content === "object" &&

@@ -2,7 +2,6 @@ import type { Count, Recipient } from "./plan";
 
 const SHOWN_RECIPIENTS = 10;
 
-/** Counts by name. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -10,18 +9,17 @@ export class Tally {
     if (name !== undefined) this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
   }
 
-  /** How many names there are. */
   get size(): number {
     return this.#counts.size;
   }
 
-  /** The most frequent first, and by name where equal. */
+  /** Returns the counts, the most frequent first, then by name. */
   counts(): Count[] {
     return Array.from(this.#counts, ([name, count]) => ({ name, count })).sort(byCount);
   }
 }
 
-/** Whom messages went to: VIPs first, then by count; at most 10, with how many there are in all. */
+/** Returns recipients, VIPs first, then by count; at most 10, with the total counts. */
 export function recipientsOf(
   tally: Tally,
   vips: ReadonlySet<string>,

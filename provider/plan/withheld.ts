@@ -1,20 +1,17 @@
 import type { Guard, Plan } from "./plan";
 import { OTHER_TENANT } from "./same-tenant";
 
-/** Whether the key seems to be another tenant's than the plan is of. */
+/** Returns whether the key seems to belong to another tenant than the plan. */
 export function isOfAnother(plan: Pick<Plan, "guards">): boolean {
   return otherTenantGuards(plan).length > 0;
 }
 
-/** What says that the key seems to be another tenant's. */
+/** Returns the blockers for a key of another tenant. */
 export function otherTenantGuards({ guards }: Pick<Plan, "guards">): readonly Guard[] {
   return guards.filter(({ code }) => code === OTHER_TENANT);
 }
 
-/**
- * The plan as it may be shown: one whose key is somebody else's has nothing that is held there, since plans are shown to many. Other
- * guards name what would be removed.
- */
+/** Redacts a plan whose key seems to belong to another tenant: plans have many readers, and other blockers name the entries to remove. */
 export function withheld(plan: Plan): Plan {
   if (!isOfAnother(plan)) return plan;
   const { backtest: _backtest, ...rest } = plan;

@@ -5,11 +5,11 @@ import { fateOf, isHarmful } from "./seen-mail";
 import { recipientsOf, Tally } from "./tally";
 
 /**
- * Replays the threats without an entry, by the assumptions of `backtest`.
+ * Replays the threats without an entry, with the assumptions of `backtest`.
  *
- * @param entries the whole list, that entry among them.
- * @param key of the entry, as in a keyed list.
- * @returns undefined where nothing can be said: of IP addresses, or where no threats could be read.
+ * @param entries the whole list, including the entry.
+ * @param key the key of the entry in the encoded list.
+ * @returns undefined for IP addresses, or if no threats could be read.
  */
 export function withoutEntry(
   base: EvidenceBase,
@@ -25,7 +25,7 @@ export function withoutEntry(
     const [decider, next] = deciders.of(threat);
     if (decider !== own) continue;
     decided += 1;
-    // What this entry did not do would not change without it.
+    // The entry had no effect on this message.
     if (fateOf(threat) !== (own.list === "deny" ? "stopped" : "delivered")) continue;
     if (next?.list === own.list || (own.list === "deny" && !isHarmful(threat))) continue;
     if (next === undefined) notKnown += 1;

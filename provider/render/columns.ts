@@ -1,6 +1,6 @@
 import { printable } from "../settings/text";
 
-/** How many columns of a terminal a printable text takes, at most: what terminals disagree about counts as the wider. */
+/** Returns the maximum width of a printable text in terminal columns: ambiguous characters count as wide. */
 export function columnsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let columns = 0;
@@ -11,7 +11,7 @@ export function columnsOf(text: string): number {
   return columns;
 }
 
-/** As much of a text as has room, with an ellipsis where something is left out. */
+/** Truncates a text to a width, with an ellipsis. */
 export function cutTo(text: string, columns: number): string {
   if (columnsOf(text) <= columns) return text;
   if (columns < 1) return "";
@@ -25,17 +25,16 @@ export function cutTo(text: string, columns: number): string {
   return `${cut.trimEnd()}…`;
 }
 
-/** A text and spaces up to a column; what is too long is cut. */
+/** Pads or truncates a text to a width. */
 export function fitTo(text: string, columns: number): string {
   const cut = cutTo(text, columns);
   return cut + " ".repeat(columns - columnsOf(cut));
 }
 
 /**
- * A text in lines of so many columns. Breaks only at spaces outside of backticks, so that every value and command can be found
- * and copied.
+ * Wraps a text. Breaks only at spaces outside of backticks, so that values and commands can be searched and copied.
  *
- * @param columnsIn how many columns a word takes.
+ * @param columnsIn returns the width of a word.
  */
 export function wrapTo(text: string, width: number, columnsIn = columnsOf): string[] {
   const lines: string[] = [];
@@ -55,28 +54,28 @@ export function wrapTo(text: string, width: number, columnsIn = columnsOf): stri
   return [...lines, line];
 }
 
-/** The words between spaces; a command in backticks is one word. */
+/** Splits a text at spaces; a command in backticks is one word. */
 function wordsIn(text: string): string[] {
   const held = text.replace(/`\S(?:[^`]*[^\s`])?`/g, (command) => command.replaceAll(" ", HELD));
   return held.split(" ").map((word) => word.replaceAll(HELD, " "));
 }
 
-/** Stands for a space. Printable text holds no control character. */
+/** A placeholder for a space. Printable text contains no control characters. */
 const HELD = "\0";
 
 const NARROWEST = 40;
 const WIDEST = 100;
 
 /**
- * A text behind an indentation, made printable; the lines that follow hang two columns deeper.
+ * Wraps a text with a hanging indent of two columns, and makes it printable.
  *
- * @param columns of the terminal; no line is made longer than a person can read.
+ * @param columns the width of the terminal; capped at a readable line length.
  */
 export function hanging(indent: number, text: string, columns: number): string[] {
   return hangingBy(columnsOf, indent, printable(text), columns);
 }
 
-/** The same of a text that is printable but for what `columnsIn` does not count, such as colours. */
+/** Wraps a printable text like {@link hanging}. `columnsIn` can exclude characters such as colours from the width. */
 export function hangingBy(
   columnsIn: (word: string) => number,
   indent: number,
@@ -88,9 +87,9 @@ export function hangingBy(
   return [" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(indent + 2) + line)];
 }
 
-/** It makes the sign before it an emoji, which is wide. */
+/** The variation selector that turns the preceding character into a wide emoji. */
 const EMOJI_SIGN = "\ufe0f";
 
-/** What Unicode's East Asian Width calls wide. */
+/** Wide characters according to Unicode's East Asian Width. */
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Yi}\p{Emoji_Presentation}\u{2329}\u{232a}\u{2630}-\u{2637}\u{268a}-\u{268f}\u{2e80}-\u{33ff}\u{4dc0}-\u{4dff}\u{a960}-\u{a97f}\u{fe10}-\u{fe19}\u{fe30}-\u{fe6f}\u{ff01}-\u{ff60}\u{ffe0}-\u{ffe6}\u{16fe0}-\u{18dff}\u{1aff0}-\u{1b2ff}\u{1d300}-\u{1d37f}\u{1f000}-\u{1faff}\u{20000}-\u{3fffd}]/u;

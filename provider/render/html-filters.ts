@@ -1,19 +1,19 @@
 import { Html, html } from "./html-text";
 import { number } from "./words";
 
-/** One of several ways to look at a page; a style sheet acts on its radio button by the id, a script by the value. */
+/** An option of a page filter. Style sheets select its radio button by id, scripts by value. */
 export interface Choice {
   readonly id: string;
   readonly value?: string;
   readonly label: string;
-  /** How many there are of it. With none it is left out. */
+  /** The number of items. An option with 0 is omitted. */
   readonly count?: number;
 }
 
 /**
- * Radio buttons that a style sheet acts on, so that a page needs no script. The first is chosen.
+ * Renders radio buttons for a style sheet, so that a page needs no script. The first one is selected.
  *
- * @param name of the group, one of its own on the page.
+ * @param name the name of the group, unique on the page.
  */
 export function choices(name: string, legend: string, all: readonly Choice[]): Html {
   return html`<fieldset><legend>${legend}</legend>${all

@@ -3,10 +3,9 @@ import { Html, html, htmlWords } from "./html-text";
 import type { Words } from "./words";
 
 /**
- * A page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width, light
- * and dark, and for paper.
+ * Renders a self-contained HTML page without scripts or requests, for any screen width, light and dark mode, and print.
  *
- * @param style what is added to the style sheet that all pages share.
+ * @param style styles in addition to the shared style sheet.
  */
 export function htmlPage({
   title,
@@ -28,11 +27,11 @@ ${body}
 }
 
 /**
- * A page of a site, which has its style sheet and its scripts beside it, and asks nobody else for anything. It can be opened from a file
- * too.
+ * Renders a page of a site with its own style sheet and scripts, without external requests. Also works from a file.
  *
- * @param style the address of the style sheet, relative to the page; of scripts the same.
- * @param fleet the address of what the scripts load when it is asked for.
+ * @param style the address of the style sheet, relative to the page.
+ * @param scripts the addresses of the scripts, relative to the page.
+ * @param fleet the address of the data that scripts load on demand.
  */
 export function sitePage({
   title,
@@ -89,10 +88,10 @@ ${body}
   return page.toString();
 }
 
-/** How what a page tells is to be taken; a colour and a sign each. */
+/** The mood of a page, shown by a colour and an icon. */
 export type PageMood = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
-/** The first thing that is read: a word or two, and a sentence. */
+/** Renders the summary at the top: one or two words, and a sentence. */
 export function htmlVerdict(mood: PageMood, word: string, headline: Words): Html {
   return html`<div class="verdict is-${mood}">${ICONS[mood]}<div><strong>${word}</strong><p>${htmlWords(headline)}</p></div></div>`;
 }

@@ -1,7 +1,7 @@
 import { excerpt, printable } from "../settings/text";
 import type { Words } from "./words";
 
-/** Markup that is ours, or was made so. */
+/** Trusted or escaped markup. */
 export class Html {
   readonly #markup: string;
 
@@ -16,14 +16,14 @@ export class Html {
 
 type Told = string | number | Html | undefined | readonly Told[];
 
-/** A template of HTML: what is put in is text, in which nothing is markup, unless it is {@link Html} itself. */
+/** A template tag for HTML. Escapes inserted text, but not {@link Html}. */
 export function html(strings: TemplateStringsArray, ...told: readonly Told[]): Html {
   return new Html(
     strings.map((own, index) => own + (index < told.length ? markup(told[index]) : "")).join(""),
   );
 }
 
-/** Words as HTML: what came from outside stands apart, in its own direction of writing, and keeps its lines. */
+/** Renders words as HTML. External text is marked, keeps its lines and has its own text direction. */
 export function htmlWords(words: Words): Html {
   return html`${words.map((word) => {
     if (typeof word === "string") return html`${word}`;
@@ -33,20 +33,20 @@ export function htmlWords(words: Words): Html {
   })}`;
 }
 
-/** A sentence, in which backticks mark what is to be written as it stands. */
+/** Renders a sentence with code in backticks. */
 function sentence(text: string): Html {
   const pieces = text.slice(0, MAX_GIVEN).split(/`([^`\n]+)`/);
   return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${given(piece)}</code>` : given(piece)))}`;
 }
 
-/** Text from outside, with its line ends. */
+/** Renders external text with line breaks. */
 export function given(text: string): Html {
   const cut = text.length > MAX_GIVEN ? `${text.slice(0, MAX_GIVEN)}…` : text;
   const lines = cut.split(/\r\n|[\r\n]/).map((line) => html`${excerpt(line, MAX_GIVEN)}`);
   return new Html(lines.join("<br>"));
 }
 
-/** A comment may be of any length; JSON holds it whole. */
+/** Comments may have any length; JSON contains them in full. */
 const MAX_GIVEN = 5_000;
 
 function markup(told: Told): string {

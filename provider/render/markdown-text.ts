@@ -2,23 +2,22 @@ import { excerpt, harmless, printable } from "../settings/text";
 import { onOneLine, type Words } from "./words";
 
 /**
- * Text from outside as a code span, in which GitHub and GitLab make nothing of it: no markup, no HTML, no mention, no
- * reference and no link. It stays on its line.
+ * Renders external text as an inline code span, so that GitHub and GitLab create no markup, HTML, mentions, references or links.
  *
- * @param limit how many characters of it are shown, 200 when left out.
+ * @param limit the maximum number of characters. Default: 200.
  */
 export function markdownCode(text: string, limit = 200): string {
   const shown = excerpt(onOneLine(text), limit);
   if (shown.trim() === "") return shown === "" ? "(empty)" : "(blank)";
   const fence = "`".repeat(longestRun(shown) + 1);
-  // A space beside a backtick is taken off again; so is one at either end, where there is one at both.
+  // Markdown strips a space next to a backtick, and one at each end if both ends have one.
   const needsSpace = /^[ `]|[ `]$/.test(shown);
   return needsSpace ? `${fence} ${shown} ${fence}` : `${fence}${shown}${fence}`;
 }
 
 /**
- * A sentence in which there may be something from outside, such as the message of a finding: plain words stay, and
- * everything else (values, addresses, what is in backticks) becomes code spans.
+ * Escapes a sentence that may contain external text, such as the message of a finding. Plain words stay; everything else (values,
+ * addresses, backticks) becomes code spans.
  */
 export function escapeMarkdown(text: string, limit = 1_000): string {
   const pieces = excerpt(onOneLine(text), limit)
@@ -31,7 +30,7 @@ export function escapeMarkdown(text: string, limit = 1_000): string {
   return joined(pieces.filter((piece) => piece !== ""));
 }
 
-/** Several lines as they are, as a code block. */
+/** Renders several lines as a code block. */
 export function markdownBlock(text: string, limit: number): string {
   const lines = harmless(excerptOf(text, limit)).trimEnd().replaceAll("\t", "    ").split("\n");
   const shown = lines.map(printable).join("\n");
@@ -40,13 +39,13 @@ export function markdownBlock(text: string, limit: number): string {
 }
 
 export interface MarkdownOptions {
-  /** How many characters of each text from outside are shown. */
+  /** The maximum number of characters of each external text. */
   readonly limit?: number;
-  /** Whether it is for a cell of a table. */
+  /** Whether the text is for a table cell. */
   readonly isCell?: boolean;
 }
 
-/** Words as Markdown: what came from outside stands in code spans. */
+/** Renders words as Markdown, with external text in code spans. */
 export function markdownWords(words: Words, { limit = 200, isCell = false }: MarkdownOptions = {}): string {
   const pieces = words.map((word) => {
     if (typeof word === "string") return word;
@@ -56,17 +55,16 @@ export function markdownWords(words: Words, { limit = 200, isCell = false }: Mar
   return joined(pieces);
 }
 
-/** A row of a table. */
 export function markdownRow(cells: readonly Words[]): string {
   return `| ${cells.map((words) => markdownWords(words, { limit: 200, isCell: true })).join(" | ")} |`;
 }
 
-/** A long part behind a line that one opens. The summary is our own text. */
+/** Renders a collapsible section. The summary must be trusted text. */
 export function wrap(summary: string, content: string, isOpen = false): string {
   return `<details${isOpen ? " open" : ""}><summary>${summary}</summary>\n\n${content}\n</details>\n`;
 }
 
-/** Two code spans side by side would be another one. */
+/** Separates adjacent code spans, which would otherwise merge. */
 function joined(pieces: readonly string[]): string {
   let line = "";
   for (const piece of pieces) line += line.endsWith("`") && piece.startsWith("`") ? ` ${piece}` : piece;
@@ -81,16 +79,16 @@ function escapedWord(word: string): string {
     : `${before}${markdownCode(core, Number.POSITIVE_INFINITY)}${after}`;
 }
 
-/** A word with or without hyphens and apostrophes, or a number; nothing that anybody makes a link of. */
+/** A word, with or without hyphens and apostrophes, or a number; nothing that becomes a link. */
 const PLAIN = /^(?:\p{L}+(?:['’-]\p{L}+)*|[\d.,-]{1,12}%?)$/u;
 
-/** What would be taken for a commit. */
+/** Text that looks like a commit hash. */
 const COMMIT = /^[\da-f]{7,}$/i;
 
-/** What a link begins with, together with the full stop or the colon that is cut off as punctuation. */
+/** Text that starts a link together with the punctuation that was split off. */
 const BEGINS_LINK = /(?:www|mailto|xmpp)$/i;
 
-/** A `|` would end the cell of a table even in a code span. */
+/** A `|` ends a table cell even in a code span. */
 function withoutPipes(text: string): string {
   return text.replaceAll("|", "\\u{7c}");
 }

@@ -5,7 +5,7 @@ import { onOneLine, type Words } from "./words";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Lines for a terminal: each is made nothing but text, and coloured after that. */
+/** Lines for a terminal, which are escaped before they are coloured. */
 export class Paper {
   readonly #lines: string[] = [];
   readonly #color: boolean;
@@ -13,7 +13,7 @@ export class Paper {
 
   /**
    * @param color whether to use colours.
-   * @param width columns of the terminal; less than 40 are taken as 40.
+   * @param width the terminal width in columns; at least 40.
    */
   constructor(color: boolean, width: number) {
     this.#color = color;
@@ -24,7 +24,7 @@ export class Paper {
     this.#lines.push("");
   }
 
-  /** Words over as many lines as they need. */
+  /** Adds wrapped words. */
   text(words: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
     for (const shown of wrapped(words, this.#width - indent)) {
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? shown : this.#styled(style, shown)}`);
@@ -37,7 +37,7 @@ export class Paper {
     this.gap();
   }
 
-  /** Words behind a label, which keeps its column for itself. */
+  /** Adds words after a label, which has its own column. */
   labelled(
     label: string,
     words: Words,
@@ -47,13 +47,13 @@ export class Paper {
     const [first = "", ...rest] = wrapped(words, this.#width - column);
     const before = " ".repeat(indent);
     if (label !== "" && column + columnsOf(first) > this.#width) {
-      // The first word has a line of its own.
+      // The first word is too long for the label's line.
       this.#lines.push(`${before}${this.#styled(style, label)}`, `${" ".repeat(column)}${first}`);
     } else this.#lines.push(`${before}${this.#styled(style, label.padEnd(labelWidth))}  ${first}`);
     for (const line of rest) this.#lines.push(`${" ".repeat(column)}${line}`);
   }
 
-  /** Words behind a mark; what does not fit on its line follows two columns deeper. */
+  /** Adds words after a marker, with a hanging indent of two columns. */
   marked(mark: string, words: Words, { indent = 0, style = [] }: Omit<Labelling, "labelWidth"> = {}): void {
     const [first = "", ...rest] = wrapped([`${mark} `, ...words], this.#width - indent - 2);
     const before = " ".repeat(indent);
@@ -61,7 +61,7 @@ export class Paper {
     for (const line of rest) this.#lines.push(`${before}  ${line}`);
   }
 
-  /** A message of several lines, each as it is. */
+  /** Adds a message of several lines without wrapping. */
   verbatim(message: string, indent: number): void {
     for (const line of harmless(message).trimEnd().split("\n")) {
       this.#lines.push(`${" ".repeat(indent)}${printable(line.trimEnd())}`);
@@ -84,7 +84,7 @@ interface Labelling {
 }
 
 const MIN_WIDTH = 40;
-/** Text from outside may be of any length; other formats hold more of it. */
+/** External text may have any length; other formats show more of it. */
 const MAX_GIVEN = 1_000;
 
 function styles(...all: readonly Style[]): Style {
@@ -94,11 +94,11 @@ function styles(...all: readonly Style[]): Style {
 function wrapped(words: Words, width: number): string[] {
   const text = printable(plain(words));
   const lines = wrapTo(text, width).map(printable);
-  // What is harmless within a line can be a command where one begins, and is longer once it is none.
+  // Text can become a pipeline command at the start of a line; escaping it makes the line longer.
   return lines.every((line) => line.length <= width) ? lines : wrapTo(text, width - ESCAPE).map(printable);
 }
 
-/** So many columns more. */
+/** The additional columns of an escaped command. */
 const ESCAPE = 5;
 
 function plain(words: Words): string {

@@ -1,7 +1,7 @@
 /**
- * A head, and as many items as have room: in their first form, then in the next shorter one. What has none is told by `more`.
+ * Renders a head and as many items as fit: in their first form, then in shorter forms. `more` summarizes the rest.
  *
- * @param forms of each form all items; they are made only when there is room for them.
+ * @param forms the items in each form; rendered only if they fit.
  */
 export function filled(
   head: string,
@@ -14,7 +14,7 @@ export function filled(
   let left = room - bytesOf(head);
   let shown = 0;
   for (const [index, items] of forms.entries()) {
-    // Where not all can be told, half is left for naming more of them.
+    // If not all items fit, half of the space is for shorter forms.
     const kept = index === forms.length - 1 || fits(items, left) ? MORE : Math.max(MORE, room / 2);
     while (shown < total) {
       const text = items[shown]?.() ?? "";
@@ -36,10 +36,10 @@ function fits(items: readonly (() => string)[], room: number): boolean {
   });
 }
 
-/** What telling the rest takes, at most. */
+/** The maximum size of the summary. */
 const MORE = 1_200;
 
-/** What it takes in UTF-8. */
+/** Returns the size in UTF-8. */
 export function bytesOf(text: string): number {
   return Buffer.byteLength(text);
 }

@@ -1,27 +1,24 @@
-/**
- * A sentence for people in which what came from outside stands apart from our own words, so that each format can show
- * it as nothing but text.
- */
+/** A sentence that keeps external text separate from trusted text, so that each renderer can escape it. */
 export type Words = readonly (string | Given)[];
 
-/** Text from outside: a value, a comment, a name that the service gave. */
+/** External text: a value, a comment, or a name from the service. */
 export interface Given {
   readonly given: string;
-  /** Whether it is a sentence, mostly of words, rather than a value. */
+  /** Whether it is a sentence rather than a value. */
   readonly isSentence?: boolean;
 }
 
-/** Marks a text as from outside. */
+/** Marks a text as external. */
 export function given(text: string): Given {
   return { given: text };
 }
 
-/** Marks a sentence as one with something from outside in it: the message of a finding. */
+/** Marks a sentence that contains external text, such as the message of a finding. */
 export function sentence(text: string): Given {
   return { given: text, isSentence: true };
 }
 
-/** Our own sentence, with what is told in it: `` say`${37} threats from ${given("evil.example")}` ``. */
+/** A template tag for trusted sentences with inserted values: `` say`${37} threats from ${given("evil.example")}` ``. */
 export function say(
   strings: TemplateStringsArray,
   ...told: readonly (string | number | Given | Words)[]
@@ -37,46 +34,45 @@ export function say(
   return words.filter((word) => word !== "");
 }
 
-/** Several, with a separator between them. */
 export function join(all: readonly Words[], separator: string): Words {
   return all.flatMap((words, index) => (index === 0 ? words : [separator, ...words]));
 }
 
-/** The texts with commas and an "and" between them. */
+/** Joins texts with commas and "and". */
 export function enumerate(all: readonly Words[]): Words {
   if (all.length < 2) return all.flat();
   return [...join(all.slice(0, -1), ", "), " and ", ...(all.at(-1) ?? [])];
 }
 
-/** `5,000`, whatever the machine's language. */
+/** Formats `5,000`, independent of the locale. */
 export function number(count: number): string {
   return count.toLocaleString("en-US");
 }
 
-/** `1 threat`, `2 threats`. */
+/** Formats `1 threat`, `2 threats`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** The day of a time that the service told, `2026-11-19`; what is no time is shown as it came. */
+/** Formats the day of a time from the service, `2026-11-19`; an invalid time stays as it is. */
 export function day(time: string): Words {
   const date = /^\d{4}-\d{2}-\d{2}(?=$|[T ])/.exec(time)?.[0];
   return date === undefined ? [given(time)] : [date];
 }
 
-/** A day and minute in UTC: `2026-11-21 19:52 UTC`; what is no time is shown as it came. */
+/** Formats a time to the minute in UTC: `2026-11-21 19:52 UTC`; an invalid time stays as it is. */
 export function minute(time: string): Words {
   const [, date, clock] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}).*Z$/.exec(time) ?? [];
   return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
 }
 
-/** A time to the second in UTC; what is none is shown as it came. */
+/** Formats a time to the second in UTC; an invalid time stays as it is. */
 export function timeWords(time: string): Words {
   const [, date, clock] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
   return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
 }
 
-/** Line ends as a sign, for where a text must stay on its line. */
+/** Replaces newlines by a visible symbol, to keep a text on one line. */
 export function onOneLine(text: string): string {
   return text.replace(/[\r\n]\s*/g, " ⏎ ");
 }

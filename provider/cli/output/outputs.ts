@@ -6,27 +6,27 @@ import { assertReplaceable } from "../../files/write-settings";
 import { nearestName } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 
-/** The formats of all commands; each command has some of them. */
+/** All formats; each command supports some of them. */
 export const FORMATS = ["text", "markdown", "html", "json", "csv", "sarif"] as const;
 
 export type Format = (typeof FORMATS)[number];
 
-/** What the command line says about output. */
+/** The output options of the command line. */
 export interface OutputOptions<F extends Format = Format> {
   readonly format?: F;
   readonly output?: readonly string[];
 }
 
-/** A rendering that a run writes. */
+/** An output of a run, with its format. */
 export interface Output<F extends Format = Format> {
   readonly format: F;
   readonly to: "stdout" | "stderr" | { readonly file: string };
 }
 
 /**
- * Declares `--format` and `--output`.
+ * Adds `--format` and `--output`.
  *
- * @param formats those that the command has, its default first.
+ * @param formats the command's formats, the default first.
  */
 export function withOutputs(command: Command, formats: readonly Format[]): Command {
   const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];
@@ -41,12 +41,11 @@ export function withOutputs(command: Command, formats: readonly Format[]): Comma
 }
 
 /**
- * Reads where a run writes what, and checks each file before any work is done. Text still goes to the terminal unless an output
- * is `-`.
+ * Parses the outputs and checks each file before any work starts. Text still goes to the terminal unless an output is `-`.
  *
- * @param formats those that the command has, its default first.
- * @param stdoutUse the option that takes standard output for itself; the report goes to stderr then.
- * @throws {ConfigurationError} for an unknown format, a file that can't be written, or two outputs for one place.
+ * @param formats the command's formats, the default first.
+ * @param stdoutUse the option that uses standard output itself; the report then goes to stderr.
+ * @throws {ConfigurationError} for an unknown format, a file that can't be written, or two outputs with the same destination.
  */
 export function readOutputs<F extends Format>(
   { format, output: written = [] }: OutputOptions<F>,
@@ -69,19 +68,19 @@ export function readOutputs<F extends Format>(
   return printed === undefined ? named : [...named, { format: printed, to: "stderr" }];
 }
 
-/** The format that the terminal gets where no output is `-`. */
+/** Returns the format for the terminal if no output is `-`. */
 function printedFormat<F extends Format>(
   written: readonly string[],
   format: F | undefined,
   formats: readonly F[],
 ): F | undefined {
-  // A file without a format takes that of `--format`.
+  // A file without a format uses `--format`.
   const isTaken = written.some((one) => !PREFIX.test(one));
   if (format !== undefined && !isTaken) return format;
   return written.length === 0 ? formats[0] : formats.find((one) => one === "text");
 }
 
-/** `json=FILE`; a file whose name begins so is written as `./json=FILE`. */
+/** `json=FILE`; a file name with such a prefix must be written as `./json=FILE`. */
 const PREFIX = /^([a-z]+)=(.*)$/is;
 
 const EXTENSIONS: Readonly<Record<string, Format>> = {
@@ -143,12 +142,12 @@ function assertDistinct(outputs: readonly Output[]): void {
   }
 }
 
-/** @throws {ConfigurationError} when a file can't be written. */
+/** @throws {ConfigurationError} if the file can't be written. */
 function assertFile(file: string): void {
   try {
     const stat = statSync(file, { throwIfNoEntry: false });
     if (stat?.isDirectory()) throw new Error("it is a directory");
-    // A device or a pipe, which is written in place.
+    // A device or pipe is written in place.
     if (stat?.isFile() === false) return;
     const directory = dirname(file);
     if (!statSync(directory, { throwIfNoEntry: false })?.isDirectory()) {
@@ -160,7 +159,6 @@ function assertFile(file: string): void {
   }
 }
 
-/** The error for an output that can't be written. */
 export function cannotWrite(file: string, cause: unknown): ConfigurationError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new ConfigurationError(`The output ${quote(file, 300)} can't be written: ${why}`, { cause });

@@ -4,25 +4,25 @@ import { harmless } from "../../settings/text";
 import { isColoured } from "../command-line";
 import { cannotWrite, type Format, type Output } from "./outputs";
 
-/** What text is rendered for: a terminal, or a file or pipe. */
+/** The target of rendered text: a terminal, or a file or pipe. */
 export interface TextTarget {
   readonly isTTY: boolean;
   readonly color: boolean;
-  /** Of a terminal. */
+  /** The width of a terminal. */
   readonly columns?: number;
 }
 
 /** Renders a command's result in one format. */
 export type Renderer = (target: TextTarget) => string | Promise<string>;
 
-/** A renderer for each format that a command has. */
+/** A renderer for each format of a command. */
 export type Renderers<F extends Format> = Readonly<Record<F, Renderer>>;
 
 /**
- * Renders a result and writes it to each output: files first, then streams.
+ * Renders a result and writes all outputs: files first, then streams.
  *
- * @param note ends the line about the files, as ", with the mail of 5 tenants".
- * @throws {ConfigurationError} when a file can't be written; it is as it was.
+ * @param note the end of the line about the files, such as ", with the mail of 5 tenants".
+ * @throws {ConfigurationError} if a file can't be written; the file is unchanged.
  */
 export async function writeOutputs<F extends Format>(
   outputs: readonly Output<F>[],
@@ -41,7 +41,7 @@ export async function writeOutputs<F extends Format>(
   if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}${note}.`));
 }
 
-/** What text for an output is rendered for. */
+/** Returns the target of an output. */
 export function targetOf(to: Output["to"]): TextTarget {
   if (typeof to === "object") return { isTTY: false, color: false };
   const { [to]: stream } = process;
@@ -49,19 +49,19 @@ export function targetOf(to: Output["to"]): TextTarget {
   return { isTTY, color: isColoured(stream), ...(columns === undefined ? {} : { columns }) };
 }
 
-/** The same in the terms of the renderers of text. */
+/** Converts a target to options of the text renderers. */
 export function lookOf({ color, columns }: TextTarget): { readonly color: boolean; readonly width?: number } {
   return { color, ...(columns === undefined ? {} : { width: columns }) };
 }
 
 /**
- * Writes a file whole or not at all. A new one is for this user alone, since it holds what a tenant has; an existing one keeps its mode.
+ * Writes a file atomically. A new file is private to this user, because it contains tenant data; an existing one keeps its mode.
  *
- * @throws {ConfigurationError} when it can't be written.
+ * @throws {ConfigurationError} if the file can't be written.
  */
 export function writeOutputFile(file: string, text: string): void {
   try {
-    // To replace a device or a pipe would remove it.
+    // Replacing a device or pipe would remove it.
     if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) writeFileSync(file, text);
     else replaceFile(file, text);
   } catch (cause) {

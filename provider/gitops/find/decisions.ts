@@ -4,9 +4,9 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { Decision, Found, How, Wanted } from "./find-schema";
 
 /**
- * Which entries decide for the senders among what was looked for, of one tenant.
+ * Returns the deciding entries for the requested senders at one tenant.
  *
- * @param of what is judged: what the tenant holds, or what its files declare.
+ * @param of the entries to evaluate: those of the tenant, or those of its files.
  */
 export function decisionsOf(
   wanted: readonly Wanted[],
@@ -27,7 +27,7 @@ export function decisionsOf(
     });
 }
 
-/** What covers more than a sender, so that the service may decide otherwise. */
+/** Wider matches, for which the service may decide differently. */
 const ABOVE: ReadonlySet<How> = new Set<How>(["parent", "wildcard"]);
 
 function decision(

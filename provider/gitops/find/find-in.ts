@@ -22,17 +22,17 @@ import type {
 } from "./find-schema";
 import type { Match, Matcher } from "./matcher";
 
-/** What of one tenant is looked through; what is absent was not read. */
+/** The sources to search for one tenant; absent sources were not read. */
 export interface Looked {
   readonly files?: Pick<ReadResult, "draft" | "includedAt">;
-  /** Those that {@link isMatching} leaves. */
+  /** Rows filtered by {@link isMatching}. */
   readonly rows?: readonly AllowDenyEntryRow[];
-  /** The same of VIPs; left out where no mailbox is looked for. */
+  /** VIPs filtered by {@link isMatchingVip}; absent if no mailbox is searched for. */
   readonly vips?: readonly VipEmployeeRow[];
   readonly stack?: { readonly name: string; readonly known: KnownLists };
 }
 
-/** Whether a row concerns what is looked for: of a list, no others need to be kept. */
+/** Returns whether a row is relevant for the query, so that other rows can be dropped. */
 export function isMatching(
   matcher: Matcher,
   { entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">,
@@ -40,12 +40,12 @@ export function isMatching(
   return matcher.of(entry_type, canonicalValue(value)).length > 0;
 }
 
-/** The same of a VIP; one without a mailbox is nobody that could be looked for. */
+/** Returns whether a VIP is relevant for the query; false without a mailbox. */
 export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
   return email !== undefined && matcher.of("email_address", canonicalMailbox(email)).length > 0;
 }
 
-/** All that concerns what is looked for, an entry with all its places; in the order of what is looked for, the nearest first. */
+/** Finds all matches with all their locations, in the order of the query, the nearest first. */
 export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Looked): readonly Found[] {
   const subjects = new Map<string, Subject>();
   const subjectOf = (
@@ -112,7 +112,7 @@ export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Look
 
 const NEAREST: readonly How[] = ["exact", "range", "domain", "wildcard", "parent", "below"];
 
-/** What stands for a list of VIPs where entries have theirs. */
+/** The list name of VIPs. */
 const VIP = "vip";
 
 function aboutVip(email: string): Pick<Subject, "kind" | "key" | "value" | "entryType"> {
@@ -172,11 +172,11 @@ function declaredThere(
   };
 }
 
-/** The lines by which a file is included, up to the file that was asked for. */
+/** Returns the `include` lines from a file up to the requested one. */
 function chainOf(file: string, includedAt: ReadonlyMap<string, Place>): readonly Line[] {
   const chain: Line[] = [];
   let at = includedAt.get(file);
-  // A circle was refused when it was read.
+  // Reading the files has already rejected include cycles.
   while (at !== undefined && chain.length < includedAt.size) {
     chain.push(lineOf(at));
     at = includedAt.get(at.file);

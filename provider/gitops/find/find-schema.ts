@@ -4,7 +4,7 @@ import { sentJson } from "../../settings/entry-fields";
 import { count, text } from "../../settings/json-fields";
 import { formatJson } from "../../settings/text";
 
-/** The version of the format of what was found. */
+/** The version of the find format. */
 export const FIND_FORMAT = "1";
 
 const lineShape = { file: text("As it was named."), line: z.int().min(1) };

@@ -13,24 +13,23 @@ import { findIn, isMatching, isMatchingVip } from "./find-in";
 import type { TenantFound, Unread } from "./find-schema";
 import type { Matcher } from "./matcher";
 
-/** Where one tenant is looked through; what is absent is not read. */
+/** The sources to search for one tenant; absent sources are not read. */
 export interface TenantPlaces {
   readonly name: string;
   readonly host?: string | undefined;
-  /** Its settings file. */
   readonly file?: string | undefined;
-  /** What {@link readMatching} answered, or failed with. */
+  /** The result or error of {@link readMatching}. */
   readonly tenant?: ReadingOf<"rows", MatchingRows>;
   readonly stack?: ReadingOf<"known", KnownLists> & { readonly name: string };
-  /** How files are read. */
+  /** Options for reading files. */
   readonly reading?: { readonly today?: string | undefined; readonly cache?: ReadCache };
 }
 
-/** Of a tenant's lists, what concerns what is looked for. */
+/** The matching rows of a tenant's lists. */
 export interface MatchingRows {
   readonly entries: readonly AllowDenyEntryRow[];
   readonly vips: readonly VipEmployeeRow[];
-  /** Of the whole lists that were read. */
+  /** The identity from the full lists. */
   readonly identity: TenantIdentity;
 }
 
@@ -40,12 +39,12 @@ type ReadingOf<Name extends string, T> =
   | undefined;
 
 /**
- * Reads both lists of a tenant, and its VIPs where a mailbox may be meant, ⌈N/200⌉ requests each, and keeps what concerns the values.
+ * Reads both lists of a tenant, and its VIPs if the query may match a mailbox, with ⌈N/200⌉ requests each. Keeps only matching rows.
  *
- * @param answered told as soon as the service has answered anything.
- * @param expected with it the VIPs are read in any case, and tell whose tenant it is.
- * @throws {ServiceError} when one of them can't be read.
- * @throws {OtherTenantError} when the VIPs are other people.
+ * @param answered called on the first answer of the service.
+ * @param expected the expected mailboxes; if given, VIPs are always read to verify the tenant.
+ * @throws {ServiceError} if one of the lists can't be read.
+ * @throws {OtherTenantError} if the VIPs belong to another tenant.
  */
 export async function readMatching(
   client: SettingsClient,
@@ -89,7 +88,7 @@ export async function readMatching(
   };
 }
 
-/** What is found of one tenant, in its files, at the service and in its stack. It does not throw: what can't be read is told. */
+/** Searches the files, the service and the stack of one tenant. Never throws: the result lists unreadable sources. */
 export function findTenant(
   matcher: Matcher,
   { name, host, file, tenant, stack, reading = {} }: TenantPlaces,
@@ -109,7 +108,7 @@ export function findTenant(
       stack: stack === undefined || known === undefined ? undefined : { name: stack.name, known },
     }),
   );
-  // A tenant that could not be read has not what its files declare, as far as anybody knows.
+  // If the tenant could not be read, its actual state is unknown, so its files don't show which entry decides.
   const isJudged = rows !== undefined || (tenant === undefined && read !== undefined);
   const decisions = isJudged
     ? decisionsOf(matcher.wanted, found, rows === undefined ? "files" : "tenant")
@@ -117,13 +116,13 @@ export function findTenant(
   return { ...withoutUndefined({ name, host, file }), found, decisions, unread };
 }
 
-/** Why something could not be read. */
+/** Describes why a source could not be read. */
 export function unreadOf(where: Unread["where"], error: unknown): Unread {
   const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
   return { where, code: error instanceof EmailSecurityError ? error.code : "Error", message };
 }
 
-/** What files declare as far as they go: a mistake in one does not hide what stands beside it. */
+/** Reads the declarations as far as possible: a mistake in one doesn't hide the others. */
 function readFiles(
   file: string,
   { today, cache }: NonNullable<TenantPlaces["reading"]>,

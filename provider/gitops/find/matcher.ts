@@ -2,16 +2,16 @@ import { domainsUp } from "../../plan/seen-mail";
 import { CoveredValues, isWildcard } from "../../settings/coverage";
 import type { How, Wanted } from "./find-schema";
 
-/** That an entry concerns something that is looked for. */
+/** A match between an entry and the query. */
 export interface Match {
   readonly wanted: Wanted;
   readonly how: How;
 }
 
-/** Finds in lists of any length what concerns a few values: each entry costs a look into a map. */
+/** Matches lists of any length against a few values, with a map lookup per entry. */
 export class Matcher {
   readonly wanted: readonly Wanted[];
-  /** Whether a mailbox can be meant: else no list of people needs to be read. */
+  /** Whether the query can match a mailbox; otherwise VIPs need not be read. */
   readonly meansMailboxes: boolean;
   /** By type, then by value. */
   readonly #above = new Map<string, Map<string, Match[]>>();
@@ -19,7 +19,7 @@ export class Matcher {
   readonly #byValue: ReadonlyMap<string, Wanted>;
   readonly #covered: CoveredValues;
 
-  /** @param below whether entries of what stands below a domain are found too. */
+  /** @param below whether to match entries below a domain too. */
   constructor(wanted: readonly Wanted[], { below = false }: { readonly below?: boolean } = {}) {
     this.wanted = wanted;
     this.#byValue = new Map(wanted.map((one) => [one.value, one]));
@@ -32,7 +32,7 @@ export class Matcher {
     this.meansMailboxes = domains.length > 0 || wanted.some(({ entryType }) => entryType === "email_address");
   }
 
-  /** @param value in canonical form. */
+  /** @param value the value in canonical form. */
   of(entryType: string, value: string): readonly Match[] {
     const above = this.#above.get(entryType)?.get(value) ?? this.#pattern(value);
     if (this.#below.size === 0 || entryType === "ip") return above;
@@ -45,14 +45,14 @@ export class Matcher {
     return [...above, ...below];
   }
 
-  /** What a wildcard or a range covers, whatever type the service gives it. */
+  /** Returns what a wildcard or range covers, regardless of its type at the service. */
   #pattern(value: string): readonly Match[] {
     const isOne = isWildcard(value);
     if (!isOne && !/[/-]/.test(value)) return NONE;
     return this.#covered.coveredBy(value).flatMap((covered): Match[] => {
       const wanted = this.#byValue.get(covered);
       const isAddress = wanted?.entryType === "ip";
-      // A domain with a hyphen is found by its type and value.
+      // A domain with a hyphen is matched by type and value instead.
       if (wanted === undefined || isOne === isAddress) return [];
       return [{ wanted, how: isAddress ? "range" : "wildcard" }];
     });

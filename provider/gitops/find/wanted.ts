@@ -7,9 +7,9 @@ import { excerpt } from "../../settings/text";
 import type { Wanted } from "./find-schema";
 
 /**
- * Reads what somebody looks for, and which senders are asked about; what is named twice is looked for once.
+ * Parses the query and the senders in it; removes duplicates.
  *
- * @throws {ConfigurationError} when there is nothing, one is no domain, address or mailbox, or a sender is an IP address.
+ * @throws {ConfigurationError} if the query is empty, a value isn't a valid domain, address or mailbox, or a sender is an IP address.
  */
 export function wantedOf(values: readonly string[], senders: readonly string[] = []): readonly Wanted[] {
   const wanted = new Map<string, Wanted>();
@@ -32,7 +32,7 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
   return [...wanted.values()];
 }
 
-/** Reads a wildcard or a range of addresses, which a tenant may hold and no file declares; undefined for anything else. */
+/** Parses a wildcard or address range, which a tenant may have although no file can declare it; undefined for anything else. */
 export function parsePattern(text: string): EntryValue | undefined {
   const canonical = canonicalValue(text.trim());
   if (parseWildcard(canonical) !== undefined)
@@ -40,7 +40,7 @@ export function parsePattern(text: string): EntryValue | undefined {
   return parseAddressRange(canonical) === undefined ? undefined : { canonical, entryType: "ip" };
 }
 
-/** The one place where what a person typed is read. */
+/** Parses a value as typed by a person. */
 function readValue(text: string): EntryValue {
   const parsed = refang(text);
   if (parsed.ok) return parsed.value;

@@ -14,30 +14,30 @@ import {
 import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { canonicalComment } from "../../settings/text";
 
-/** A resource as Pulumi's engine shows it to a policy pack. */
+/** A resource as Pulumi's engine passes it to a policy pack. */
 export interface PolicyResource {
-  /** `pulumi-nodejs:dynamic/email-security:AllowDenyList`, `email-security:index:AllowDenyList`, or what another resource is. */
+  /** `pulumi-nodejs:dynamic/email-security:AllowDenyList`, `email-security:index:AllowDenyList`, or another resource type. */
   readonly type: string;
   readonly urn: string;
-  /** Its arguments after check; secrets stand here in the clear. */
+  /** Its arguments after check; secrets are in plain text. */
   readonly props: Readonly<Record<string, unknown>>;
 }
 
-/** One entry that a resource declares. */
+/** An entry that a resource declares. */
 export interface EntryInProgram extends ListedEntry {
   readonly kind: "entry";
-  /** What to call it where it is printed: the value, with its verdict scope where that is not the default. */
+  /** The display name: the value, with its verdict scope if that isn't the default. */
   readonly key: string;
 }
 
-/** One VIP that a resource declares. */
+/** A VIP that a resource declares. */
 export interface VipInProgram extends ListedVip {
   readonly kind: "vip";
-  /** What to call it where it is printed: the mailbox. */
+  /** The display name: the mailbox. */
   readonly key: string;
 }
 
-/** The entries and VIPs that a resource declares; none when it is no resource of this package. */
+/** Returns the entries and VIPs that a resource declares; empty for a resource of another package. */
 export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | VipInProgram)[] {
   switch (resourceKind(type)) {
     case "AllowDenyList":
@@ -57,8 +57,8 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
 }
 
 /**
- * Whether a resource holds what settings files declare (`TenantSettings`). Tickets, owners and ends of those stand in the
- * files alone, where `email-security lint` holds them to the team's policy.
+ * Returns whether a resource comes from settings files (`TenantSettings`). Their tickets, owners and expiry dates are only in the files,
+ * where `email-security lint` enforces the team's policy.
  */
 export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boolean {
   return typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE;
@@ -88,7 +88,7 @@ function vip(email: string, text: string): VipInProgram {
   return { kind: "vip", key, ...readVip(key, text) };
 }
 
-/** A text that says something, in canonical form. */
+/** Returns a non-empty text in canonical form. */
 function textIn(props: PolicyResource["props"], name: string): string | undefined {
   const value = props[name];
   const text = typeof value === "string" ? canonicalComment(value) : "";

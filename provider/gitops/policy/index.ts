@@ -1,6 +1,6 @@
 /**
- * What a policy pack for Pulumi's policy engine is made of: what a resource of a program declares, what is risky about
- * it, and which of a team's rules it breaks. Pure: asks nothing of the service, and reads no files.
+ * Building blocks of a policy pack for Pulumi's policy engine: the declarations of a program's resources, their risks, and violations of a
+ * team's policy. Pure: sends no requests and reads no files.
  *
  * @module pulumi-email-security/policy
  */

@@ -6,7 +6,7 @@ import { detailsOf } from "../../settings/standing-text";
 import type { BacktestAllow, BacktestDeny, Change, Count, Evidence, Plan, Recipient } from "../plan";
 import { aboutWords, findingWords, heldWords, lineOf, nameWords, valueWords } from "./plan-words";
 
-/** What is to be known of a change; first what makes it alarming. */
+/** Builds the details of a change; those that raise the alarm come first. */
 export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
   const isAlarming = change.alarm !== "none";
   const facts: Fact[] = [
@@ -34,7 +34,7 @@ export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, deni
   ];
 }
 
-/** Something to know of a change, under a label of at most ten letters. */
+/** A detail of a change. The label has at most ten letters. */
 export interface Fact {
   readonly label:
     | "mail"
@@ -50,11 +50,11 @@ export interface Fact {
     | "declared"
     | "held";
   readonly words: Words;
-  /** Whether it is what makes the change alarming. */
+  /** Whether this detail raises the alarm. */
   readonly isAlarming?: boolean;
 }
 
-/** What the mail says of an entry or a VIP. */
+/** Builds the details about mail to or from an entry or VIP. */
 export function mailFacts(
   plan: Pick<Plan, "evidence">,
   change: Pick<Change, "kind" | "evidence" | "alarm">,
@@ -78,7 +78,7 @@ export function mailFacts(
   ];
 }
 
-/** `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
+/** Formats `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
 function threatWords(
   plan: Pick<Plan, "evidence">,
   { kind }: Pick<Change, "kind">,
@@ -101,7 +101,7 @@ function threatWords(
   }${last}${to}${through}.`;
 }
 
-/** What was done with the threats, and who sent them. */
+/** Formats the actions on the threats, and their senders. */
 function detailWords({ kind }: Pick<Change, "kind">, evidence: Evidence): Words {
   const actions = countsWords(evidence.actions, evidence.threats);
   const senders = sendersWords(evidence, kind);
@@ -134,9 +134,9 @@ function peopleWords(people: number, vips: number): string {
   return `${who}, ${number(vips)} of them ${vips === 1 ? "a VIP" : "VIPs"}`;
 }
 
-/** `35 malicious, 2 spam`; `all malicious` where there is nothing else. */
+/** Formats `35 malicious, 2 spam`, or `all malicious` for a single verdict. */
 function countsWords(counts: readonly Count[], total: number): Words {
-  // However few are malicious, they are never among the kinds that are only counted.
+  // Always shows the malicious count, even if it is small.
   const isWorst = ({ name }: Count): number => Number(counts.length > MOST_COUNTS && name === "malicious");
   const shown = counts.toSorted((one, other) => isWorst(other) - isWorst(one)).slice(0, MOST_COUNTS);
   const more = counts.length - shown.length;

@@ -23,10 +23,7 @@ import {
 } from "./plan-words";
 import { type Card, kindsOf, type Report, reportOf, type Tally } from "./report";
 
-/**
- * A plan as a page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width,
- * light and dark, and for paper.
- */
+/** Renders a plan as a self-contained HTML page without scripts or requests, for any screen width, light and dark mode, and print. */
 export function planHtml(plan: Plan): string {
   const report = reportOf(plan);
   return htmlPage({
@@ -52,9 +49,9 @@ ${asides(report)}
 }
 
 /**
- * The changes, those that are dangerous first, to be filtered; a page with them has {@link PLAN_PAGE_STYLE}.
+ * Renders the changes, dangerous ones first, with filters. The page needs {@link PLAN_PAGE_STYLE}.
  *
- * @param where all of them are, where they are too many for a page: a clause.
+ * @param where a clause that says where to find all changes, if there are too many for a page.
  */
 export function changesHtml(
   report: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
@@ -69,7 +66,7 @@ ${changes("Needs a look", "warning", warnings, where)}
 ${changes("Nothing speaks against", "calm", others, where)}`;
 }
 
-/** So many changes are seen without a filter. */
+/** The maximum number of changes without filters. */
 const FEW = 6;
 
 export function talliesHtml(all: readonly Tally[]): Html {
@@ -110,7 +107,7 @@ const ALARMS = {
 } as const;
 const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
 
-/** Radio buttons that the style sheet acts on: a page without a script. */
+/** Renders radio buttons that drive the filters in the style sheet, because the page has no script. */
 function filters(
   report: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
   all: readonly Card[],
@@ -132,14 +129,13 @@ function filters(
   ])}</div>`;
 }
 
-/** The style of a page of changes. */
 export const PLAN_PAGE_STYLE = [
   PLAN_STYLE,
   ...keys(ALARMS).map((name) => `body:has(#only-${name}:checked) .group:not(.of-${name}) { display: none; }`),
   ...keys(LISTS).map((name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`),
 ].join("\n");
 
-/** The list or lists that a card is of: an entry that moves is of both. */
+/** Returns the lists of a card: both lists if the entry moves. */
 function listsOf({ change }: Card): (keyof typeof LISTS)[] {
   if (change.kind === "vip") return ["vip"];
   const lists = [change.before?.list, change.after?.list].filter((list) => list !== undefined);
@@ -170,11 +166,11 @@ function changes(
   return new Html(`${shown}</ul></section>`);
 }
 
-/** What a group of changes may take, in bytes: what has no room unfolded is a line, and the rest is summed up. */
+/** The byte limit for a group of changes. Changes beyond it become lines, then a summary. */
 const ROOM = 2_500_000;
-/** So many take a browser long to lay out, unless it does only what is seen. */
+/** From this number on, the browser lays out only the visible changes, which is faster. */
 const MANY = 200;
-/** So many are unfolded from the start. */
+/** The maximum number of changes that are unfolded initially. */
 const MOST_OPEN = 50;
 
 function restWords(rest: readonly Card[], where: string): string {
@@ -187,7 +183,7 @@ function classesOf(card: Card): string {
   return ["change", `is-${change.alarm}`, `s-${word}`, ...listsOf(card).map((one) => `in-${one}`)].join(" ");
 }
 
-/** What changes: `+ add deny evil.example domain`. */
+/** Renders `+ add deny evil.example domain`. */
 function headHtml({ change, sign, word, list, kind }: Card): Html {
   const unicode = unicodeOf(change.value);
   return html`<span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
@@ -208,13 +204,13 @@ function changeHtml(card: Card, isOpen: boolean): Html {
 `;
 }
 
-/** A change where there is no room for what unfolds. */
+/** Renders a change as a line, if there is no space for its details. */
 function lineHtml(card: Card): Html {
   return html`<li class="${classesOf(card)}"><p class="line">${headHtml(card)}${briefHtml(card)}</p></li>
 `;
 }
 
-/** What a folded change tells: what speaks for and against it in a few words, who asked for it, and until when. */
+/** Renders the summary of a folded change: risks in a few words, who requested it, and its expiry. */
 function briefHtml({ facts }: Card): Html {
   const told = facts.filter(({ label }) => BRIEF.has(label));
   return html`<span class="note">${told.map(
@@ -225,7 +221,7 @@ function briefHtml({ facts }: Card): Html {
 
 const BRIEF: ReadonlySet<string> = new Set(["accepted", ...DETAIL_NAMES, "mail", "asked for"]);
 
-/** What the charts show. */
+/** Labels that the charts replace. */
 const CHARTED: ReadonlySet<string> = new Set(["details"]);
 
 function briefly(words: Words): Words {
@@ -277,7 +273,7 @@ function colourOf(name: string): string {
   return Object.hasOwn(COLOURS, name) ? `c-${COLOURS[name]}` : "c-other";
 }
 
-/** Of verdicts, and of actions: red is what reached a mailbox or would do harm there. */
+/** Colours of verdicts and actions: red marks mail that reached a mailbox or would do harm there. */
 const COLOURS: Readonly<Record<string, string>> = {
   malicious: "red",
   none: "red",
@@ -362,7 +358,7 @@ function aside(
   }>${new Html(items)}</ul></div></details>`;
 }
 
-/** What each of the lists below the changes may take, in bytes. */
+/** The byte limit for each list below the changes. */
 const ASIDE_ROOM = 500_000;
 
 function keys<K extends string>(of: Readonly<Record<K, unknown>>): K[] {

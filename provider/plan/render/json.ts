@@ -5,10 +5,10 @@ import { PLAN_FORMAT, type Plan, planSchema } from "../plan-schema";
 export const planJson = formatJson<Plan>;
 
 /**
- * Reads a plan back.
+ * Parses a plan from JSON.
  *
- * @param from what it is called in an error: its file.
- * @throws {ConfigurationError} when it is none, or of another format.
+ * @param from the file name for error messages.
+ * @throws {ConfigurationError} if the text isn't a valid plan, or has another format.
  */
 export function parsePlan(text: string, from: string): Plan {
   let value: unknown;

@@ -17,21 +17,21 @@ import {
 } from "./plan-words";
 import { type Card, kindsOf, type Mood, type Report, reportOf, type Tally } from "./report";
 
-/** The first line of a plan in Markdown, by which a bot finds its own comment and updates it. */
+/** The first line of a plan in Markdown. A bot uses it to find and update its own comment. */
 export const PLAN_MARK = "<!-- email-security-plan -->";
 
 export interface PlanMarkdownOptions {
-  /** The most characters, and bytes of UTF-8, that it may have: 65,536 when left out, as GitHub takes; at least 32,768. */
+  /** The maximum length in characters and UTF-8 bytes; at least 32,768. Default: 65,536, the limit of GitHub. */
   readonly limit?: number;
-  /** Where the whole plan is: an address (https), or a name that people know it by. */
+  /** The location of the whole plan: an https URL, or a name. */
   readonly artifact?: string;
 }
 
 /**
- * A plan for a comment of a pull request on GitHub or GitLab. What matters most comes first; what has no room is summed up.
- * Nothing from outside is markup, a link or a mention in it.
+ * Renders a plan as a pull request comment for GitHub or GitLab. The most important parts come first; the rest is summarized within the
+ * limit. Escapes external text, so that it can't contain markup, links or mentions.
  *
- * @throws RangeError for a limit that is too low to say anything.
+ * @throws {RangeError} if the limit is too low.
  */
 export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkdownOptions = {}): string {
   if (!(limit >= MIN_LIMIT))
@@ -46,7 +46,7 @@ export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkd
   return withSections(head, sectionsOf(report, where), foot, limit);
 }
 
-/** A head, the sections as far as there is room for each, and a foot: in all at most so many bytes. */
+/** Renders a head, the sections as far as they fit, and a foot within the limit in bytes. */
 export function withSections(
   head: string,
   sections: readonly MarkdownSection[],
@@ -65,16 +65,16 @@ export function withSections(
   return [head, ...shown, foot].join("");
 }
 
-/** What the head, the foot, and every section summed up have room in, whatever they hold. */
+/** Enough for the head, the foot and a summary of every section, regardless of content. */
 const MIN_LIMIT = 32_768;
-/** What a section summed up needs: a heading, what there is, where it is. */
+/** The bytes that a section summary needs: a heading, the counts and where to find the rest. */
 const RESERVE = 1_500;
 
-/** A part of a report in Markdown. */
+/** A part of a Markdown report. */
 export interface MarkdownSection {
-  /** Of the limit, what it may take at most: so that even what comes last gets a little. */
+  /** The maximum share of the limit, which leaves space for the last sections. */
   readonly share: number;
-  /** Its Markdown, in at most so many bytes; so many are there as it needs when summed up. */
+  /** Renders the section within the limit in bytes, which is always enough for a summary. */
   readonly render: (room: number) => string;
 }
 
@@ -111,7 +111,11 @@ function sectionsOf(report: Report, where: string): MarkdownSection[] {
   return sections;
 }
 
-/** The changes, those that are dangerous first. @param where the rest of them is, where they are too many. */
+/**
+ * Builds the sections of changes, dangerous ones first.
+ *
+ * @param where the location of the remaining changes, if there are too many.
+ */
 export function cardSections(
   { dangers, accepted, warnings, others }: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
   where: string,
@@ -132,9 +136,9 @@ function headOf({ tenant, ...told }: Report): string {
 }
 
 /**
- * The mark, a heading, the verdict and the counts.
+ * Renders the marker, a heading, the verdict and the counts.
  *
- * @param what it is a plan of or for, as Markdown.
+ * @param what the subject of the plan, as Markdown.
  */
 export function planHead(
   what: string,
@@ -178,7 +182,11 @@ function footOf({ basis, source, digest }: Report, artifact: string): string {
   return `${rests}\n${artifact}Digest: ${markdownCode(digest, 100)}\n`;
 }
 
-/** What refuses it, whole messages. @param where the rest of them is; not told where it is left out. */
+/**
+ * Renders the blockers with their full messages.
+ *
+ * @param where the location of the remaining ones. Default: not mentioned.
+ */
 export function guardsMarkdown(
   all: readonly { readonly code: string; readonly message: string }[],
   room: number,
@@ -240,7 +248,7 @@ const MOST_FACTS = 20;
 function factText({ label, words, isAlarming }: Fact, isFirst: boolean): string {
   const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
   const text = markdownWords(words, { limit: 500 });
-  // Bold needs a letter or digit at its start; a code span there would leave the asterisks as they are.
+  // Markdown needs a letter or digit after the asterisks; before a code span they would stay literal.
   const isBold = isFirst && isAlarming === true && /^[\p{L}\d]/u.test(text) && text.endsWith(".");
   return isBold ? `**${name}:** **${text}**` : `**${name}:** ${text}`;
 }
@@ -273,7 +281,7 @@ function table(title: string, all: readonly Card[], room: number, where: string)
   return `${filled(head, [all.map((card) => () => `${tableRow(card)}\n`)], room - close.length, rest)}${close}`;
 }
 
-/** So many rows are read without unfolding them. */
+/** The maximum number of rows that are unfolded initially. */
 const MOST_OPEN = 20;
 
 function tableRow({ change, sign, word, list, kind, facts }: Card): string {
@@ -305,7 +313,7 @@ function aside(
   return `${filled(head, [items], room - close.length, (rest) => `… and ${hidden(rest)}, ${where}.\n`)}${close}`;
 }
 
-/** `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */
+/** Formats `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */
 function summary(rest: readonly Card[], where: string): string {
   return `${number(rest.length)} more ${where}: ${kindsText(rest)}.`;
 }
@@ -316,7 +324,7 @@ function kindsText(all: readonly Card[]): string {
     .join(", ");
 }
 
-/** `in the artifact`, with its name or a link to it. */
+/** Formats `in the artifact`, with its name or a link to it. */
 function artifactText(artifact: string | undefined): string {
   if (artifact === undefined) return "in the artifact";
   const address = addressOf(artifact);

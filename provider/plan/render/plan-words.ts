@@ -6,8 +6,8 @@ import { unicodeOf } from "../../settings/unicode-value";
 import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../plan";
 
 /**
- * A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came; nor is
- * one that a link would begin with, together with the full stop after it.
+ * Formats an identifier of the service as text: `moved_to_trash` as "moved to trash". Other values stay as they are, as do names that form
+ * a link with the following full stop.
  */
 export function nameWords(name: string): Words {
   if (name === "none") return ["not acted on"];
@@ -16,7 +16,7 @@ export function nameWords(name: string): Words {
     : [given(name)];
 }
 
-/** A threat that would have come through. */
+/** Formats a threat that the change would have let through. */
 export function exampleWords({ time, sender, recipient, subject, verdict }: BacktestExample): Words {
   const parts: Words[] = [];
   if (time !== undefined) parts.push(day(time));
@@ -27,21 +27,20 @@ export function exampleWords({ time, sender, recipient, subject, verdict }: Back
   return join(parts, ", ");
 }
 
-/** A domain or mailbox; one in punycode also in its own script. */
+/** Formats a domain or mailbox; adds the Unicode form to punycode. */
 export function valueWords(value: string): Words {
   const unicode = unicodeOf(value);
   return unicode === undefined ? [given(value)] : say`${given(value)} (${given(unicode)})`;
 }
 
-/** The signs of changes. */
 export const SIGNS = { add: "+", change: "~", remove: "-" } as const;
 
-/** Names the list that something is on: `deny`, `allow → deny`, `VIP`. */
+/** Formats the list: `deny`, `allow → deny`, `VIP`. */
 export function listOf({ kind, list }: { readonly kind: "entry" | "vip"; readonly list?: string }): string {
   return kind === "vip" ? "VIP" : (list ?? "entry");
 }
 
-/** What the tenant holds and nobody declares: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
+/** Formats an undeclared entry: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
 export function unmanagedWords(one: Unmanaged): Words {
   const about = join(
     [kindOf(one), heldWords(one.before)].filter(({ length }) => length > 0),
@@ -50,20 +49,20 @@ export function unmanagedWords(one: Unmanaged): Words {
   return say`${listOf({ ...one.before, kind: one.kind })} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${aboutWords(one.before)}`;
 }
 
-/** What stands beside a list: `: by hand`. */
+/** Formats the details of an entry: `: by hand`. */
 export function aboutWords(before: object): Words {
   return detailsOf(before).flatMap(([name, text]) =>
     name === "comment" ? say`: ${given(text)}` : say`; ${name} ${given(text)}`,
   );
 }
 
-/** Counts undeclared entries that are left out: `40 more, 3 of them allows`. */
+/** Counts hidden undeclared entries: `40 more, 3 of them allows`. */
 export function describeHiddenUnmanaged(hidden: readonly Unmanaged[]): string {
   const allows = hidden.filter(({ before }) => before.list === "allow").length;
   return `${number(hidden.length)} more, ${allows === 0 ? "none of them an allow" : `${number(allows)} of them ${allows === 1 ? "an allow" : "allows"}`}`;
 }
 
-/** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
+/** Formats `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
 export function expiredWords(one: Expired): Words {
   const { value, expires, place, isThere, stays } = one;
   const at = place === undefined ? [] : say`, ${lineOf(place)}`;
@@ -75,25 +74,25 @@ export function expiredWords(one: Expired): Words {
   return say`${listOf(one)} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
 }
 
-/** `settings/acme.yaml:12`; nothing where there is no place. */
+/** Formats `settings/acme.yaml:12`; empty without a location. */
 export function lineOf(place: Place | undefined): Words {
   return place === undefined ? [] : [given(`${place.file}:${place.line}`)];
 }
 
-/** The title of what is loosened. */
+/** The heading of the override section. */
 export const LOOSENED = "Looser here than what is included";
 
-/** A loosening with its line. */
+/** Formats an override with its line. */
 export function loosenedWords({ place, message }: Finding): Words {
   return say`${lineOf(place)}${place === undefined ? "" : ": "}${sentence(message)}`;
 }
 
-/** A finding in a sentence: `error allow-free-mail: …`. */
+/** Formats a finding: `error allow-free-mail: …`. */
 export function findingWords({ level, code, message }: Finding): Words {
   return say`${level} ${given(code)}: ${sentence(message)}`;
 }
 
-/** What kind of value it is, and the scope where it is not the usual one. */
+/** Formats the type of a value, and its scope if it isn't the default. */
 export function kindOf({ entryType, verdictScope }: Pick<Change, "entryType" | "verdictScope">): Words {
   const type =
     entryType === undefined
@@ -114,7 +113,7 @@ function isKnownType(entryType: string): entryType is keyof typeof TYPES {
 
 const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
 
-/** Who made what the tenant holds, and when. */
+/** Formats who created the tenant's entry, and when. */
 export function heldWords(before: Standing | undefined): Words {
   const by = before?.by === undefined ? [] : say` by ${given(before.by)}`;
   const at = before?.at === undefined ? [] : say` on ${day(before.at)}`;

@@ -18,12 +18,12 @@ import { type Fact, factsOf } from "./change-facts";
 import { kindOf, listOf, SIGNS } from "./plan-words";
 
 /**
- * What a person is told of a plan, in the order in which one asks: is it dangerous, what changes, what does our mail say,
- * who asked for it, what is left alone, what does it rest on. Every format shows this, and decides only how.
+ * The view of a plan that all renderers share. Its order answers the reader's questions: is it dangerous, what changes, what does our mail
+ * say, who requested it, what is left alone, what is it based on.
  */
 export interface Report {
   readonly mood: Mood;
-  /** One word or two for the mood: `Refused`, `Danger`. */
+  /** One or two words for the mood: `Refused`, `Danger`. */
   readonly verdict: string;
   readonly headline: Words;
   /** `acme at mail-security.example`. */
@@ -31,22 +31,22 @@ export interface Report {
   readonly source: Words;
   readonly tallies: readonly Tally[];
   readonly guards: Plan["guards"];
-  /** What this tenant's files make less of than those that they include. */
+  /** Where this tenant overrides included files with a weaker setting. */
   readonly loosened: readonly Finding[];
   readonly dangers: readonly Card[];
-  /** What would be a danger, or be held against a change, and is accepted with a reason. */
+  /** Changes with an accepted danger or warning. */
   readonly accepted: readonly Card[];
   readonly warnings: readonly Card[];
-  /** Changes that nothing speaks against. */
+  /** Changes without findings or evidence against them. */
   readonly others: readonly Card[];
-  /** What lint says of what does not change, the most serious first. */
+  /** Lint findings on unchanged entries, the most serious first. */
   readonly findings: readonly Finding[];
-  /** The most dangerous first, as are those that expired. */
+  /** The most dangerous first, like `expired`. */
   readonly unmanaged: readonly Unmanaged[];
   readonly expired: readonly Expired[];
-  /** Denies that no threat came under; absent where nothing was replayed. */
+  /** Denies that matched no threat; absent without a backtest. */
   readonly unmatched?: { readonly words: Words; readonly keys: readonly string[] };
-  /** What all this rests on, a sentence each. */
+  /** The data that the plan is based on, one sentence each. */
   readonly basis: readonly Words[];
   readonly digest: string;
 }
@@ -59,21 +59,25 @@ export interface Tally {
   readonly count: number;
 }
 
-/** One change, as it is told. */
+/** The view of one change. */
 export interface Card {
   readonly change: Change;
   readonly sign: "+" | "~" | "-";
   readonly word: Sign;
   /** `allow`, `deny`, `VIP`, `allow → deny`. */
   readonly list: string;
-  /** `domain`, `IP address`, `mailbox`; with the scope where it is not the usual one. */
+  /** `domain`, `IP address`, `mailbox`; with the scope if it isn't the default. */
   readonly kind: Words;
   readonly facts: readonly Fact[];
   readonly allows?: BacktestAllow;
   readonly denies?: BacktestDeny;
 }
 
-/** @param plan as `plan` made it, or as it was read back. */
+/**
+ * Builds the view of a plan.
+ *
+ * @param plan a new plan, or one parsed from JSON.
+ */
 export function reportOf(plan: Plan): Report {
   const allows = byKey(plan.backtest?.allows ?? []);
   const denies = byKey(plan.backtest?.denies ?? []);
@@ -118,7 +122,7 @@ const VERDICTS: Readonly<Record<Mood, string>> = {
   nothing: "Nothing to do",
 };
 
-/** Names a mood. A plan without findings looks fine only where all evidence was read. */
+/** Names a mood. A plan without findings looks fine only if all evidence was read. */
 export function verdictOf(mood: Mood, isComplete: boolean): string {
   return mood === "none" && !isComplete ? "No finding" : VERDICTS[mood];
 }
@@ -126,7 +130,7 @@ export function verdictOf(mood: Mood, isComplete: boolean): string {
 /** Open risks come before accepted ones. */
 const MOODS = ["danger", "warning", "accepted"] as const;
 
-/** Returns the mood of a plan, of one tenant or of all. */
+/** Returns the mood of a plan, for one tenant or for all. */
 export function moodOf(
   isRefused: boolean,
   alarms: Readonly<Record<(typeof MOODS)[number], number>>,
@@ -136,7 +140,7 @@ export function moodOf(
   return MOODS.find((one) => alarms[one] > 0) ?? (isChanging ? "none" : "nothing");
 }
 
-/** What refuses, in words; a code of another version stays itself. */
+/** Names a blocker; an unknown code of another version stays as it is. */
 function guardName(code: string): Words {
   const name = Object.hasOwn(GUARDS, code) ? GUARDS[code] : undefined;
   return [name ?? given(code)];
@@ -218,14 +222,14 @@ function cardOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Bac
   };
 }
 
-/** A change's list; both where the entry moves. */
+/** Formats the list of a change; both lists if the entry moves. */
 function movedList({ kind, before, after }: Change): string {
   const lists = new Set([before?.list, after?.list].filter((list) => list !== undefined));
   return listOf({ kind, ...(lists.size === 0 ? {} : { list: [...lists].join(" → ") }) });
 }
 
 function unmatchedOf({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {
-  // Where there was no threat to match, nothing is said of any deny.
+  // Without threats to match, a missing match means nothing.
   if (backtest === undefined || backtest.threats === 0 || backtest.unmatchedDenies.length === 0) return {};
   const keys = backtest.unmatchedDenies;
   const words = say`${keys.length} of ${counted(backtest.denyCount, "deny", "denies")} matched no threat in ${counted(
@@ -266,7 +270,7 @@ function basisOf({ evidence, backtest }: Plan): Words[] {
 
 const MOST_REASONS = 10;
 
-/** What changes, by kind, with counts: `4,000 add deny`, the most first. For what is not shown one by one. */
+/** Counts changes by kind: `4,000 add deny`, the most frequent first. Summarizes hidden changes. */
 export function kindsOf(cards: readonly Card[]): { readonly name: string; readonly count: number }[] {
   const counts = new Map<string, number>();
   for (const { word, list } of cards) counts.set(`${word} ${list}`, (counts.get(`${word} ${list}`) ?? 0) + 1);
@@ -277,18 +281,18 @@ function byKey<T extends { readonly key: string }>(all: readonly T[]): ReadonlyM
   return new Map(all.map((one) => [one.key, one]));
 }
 
-/** What lint says, without what is told of changes. */
+/** Returns the lint findings that no change shows. */
 function untoldFindings({ changes, findings }: Plan): Finding[] {
   const told = new Set<string>();
   const changed = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
   for (const change of changes) for (const finding of change.findings) told.add(identity(finding));
-  // A change tells its own acceptRisk.
+  // A change shows its own acceptRisk.
   const isAccepted = ({ code, subject }: Finding): boolean =>
     code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
   const untold = findings.filter(
     (finding) => !told.has(identity(finding)) && !isAccepted(finding) && !isLoosening(finding),
   );
-  // Malicious mail comes through an allow that stands: no other finding is worse.
+  // An existing allow that lets malicious mail through is the worst finding.
   const isWorst = ({ code }: Finding): number => Number(code === "standing-allow");
   return sortBySeriousness(untold.toSorted((one, other) => isWorst(other) - isWorst(one)));
 }

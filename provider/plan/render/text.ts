@@ -16,22 +16,22 @@ import {
 import { type Card, kindsOf, type Mood, reportOf } from "./report";
 
 export interface PlanTextOptions {
-  /** Whether to use colours. False when left out; nothing is told by colour alone. */
+  /** Whether to use colours. Default: false. No information is conveyed by colour alone. */
   readonly color?: boolean;
-  /** Columns of the terminal: 80 when left out. What can't be broken, such as a long value, goes beyond. */
+  /** The terminal width in columns. Default: 80. Unbreakable text, such as a long value, exceeds it. */
   readonly width?: number;
   /**
-   * How many changes that nothing speaks against are shown one by one, and a fifth as many of what is left alone; the
-   * rest is counted. 100 when left out, Infinity for all. Dangers and warnings are always shown in full.
+   * The maximum number of harmless changes to list, and a fifth of it for unmanaged entries; the rest is counted. Default: 100; Infinity
+   * for all. Dangers and warnings are always listed in full.
    */
   readonly limit?: number;
-  /** The command that shows all. Default: {@link WHOLE_PLAN}. */
+  /** The command that shows everything. Default: {@link WHOLE_PLAN}. */
   readonly whole?: string;
 }
 
 const WHOLE_PLAN = "email-security plan --all";
 
-/** A plan for a terminal, ended by a line end. Nothing from outside does anything in it: control characters are escaped. */
+/** Renders a plan for a terminal, with a final newline. Escapes control characters in external text. */
 export function planText(
   plan: Plan,
   { color = false, width = 80, limit = 100, whole = WHOLE_PLAN }: PlanTextOptions = {},
@@ -140,7 +140,7 @@ function calm(paper: Paper, cards: readonly Card[], limit: number, allShown: str
   paper.text([allShown], { indent: INDENT });
 }
 
-/** What says itself what it is. */
+/** Labels whose text is clear without them. */
 const SPEAKING: ReadonlySet<string> = new Set([
   "replaces",
   "mail",
