@@ -8,7 +8,7 @@ export const TENANT_ERRORS = {
       "evil.example can't be created on the deny list: there is an entry already, with another comment.",
       '  there     evil.example on the deny list (id ade_7q2m, scope "global", comment "by hand", made by Dana Reyes (console) at 2026-11-21T08:00:00Z)',
       '  declared  evil.example on the deny list (scope "global", comment "INC-7")',
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If this stack declared it until now, by another resource, run `pulumi up --refresh`: then it is changed in place.",
+      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
     ].join("\n"),
     causes: [
       "somebody made it in the console",

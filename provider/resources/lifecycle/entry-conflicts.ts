@@ -57,7 +57,7 @@ export async function assertNoConflict(
 /** The error that names the allow. */
 export function conflictOf(entry: EntryPlace, allow: AllowDenyEntryRow): AlreadyExistsError {
   return new AlreadyExistsError(
-    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, run \`pulumi up --refresh\`.`,
+    `${printable(entry.value)} can't be denied in the scope ${quote(entry.verdictScope)}: the tenant allows it${isOfScope(allow, entry) ? " too" : " in another"}, and the service's reference doesn't say which of the two decides. There is ${describeEntry(allow)}. Nothing was changed. Remove that allow in the console, or declare no deny. If this stack declared the allow until now, refresh the stack first.`,
   );
 }
 

@@ -176,7 +176,7 @@ async function adopt(
     `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differing.join(" and ")}.\n` +
       `  there     ${describeEntry(existing)}\n` +
       `  declared  ${describeDeclared(inputs)}\n` +
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If this stack declared it until now, by another resource, run `pulumi up --refresh`: then it is changed in place.",
+      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console. If another resource of this stack declared it until now, refresh the stack first: then it is changed in place.",
   );
 }
 

@@ -213,7 +213,7 @@ describe("a value that goes to a resource of another name and to the other list 
     await before.up(from === "allowDenyEntry" ? allow : { entries: { [VALUE]: ALLOW } });
     await tenant.provider.nextRun();
     const refused = await after.up(moved);
-    expect(refused.failures[""] + refused.reasons.join()).toContain("pulumi up --refresh");
+    expect(refused.failures[""] + refused.reasons.join()).toContain("refresh the stack first");
     await tenant.provider.nextRun();
     await before.refresh();
     expect(await after.up(moved)).toMatchObject({ outcome: "created" });
