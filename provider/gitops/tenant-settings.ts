@@ -9,13 +9,13 @@ import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
 export interface TenantSettingsArgs {
-  /** The tenant's settings file, relative to the program's directory. Its includes are relative to that file. */
+  /** The tenant's settings file, relative to the program's folder. What it includes is relative to that file. */
   readonly file: string;
-  /** The day (UTC) to which `expires` is compared, `2026-11-21`. Default: today. */
+  /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
   readonly today?: string;
 }
 
-/** The user must fix invalid files or a stale plan, so the engine shows the error without a stack trace. */
+/** What is wrong with the files, or moved since the review, is the user's to mend: the engine shows it without a stack trace. */
 function withoutStack<Result>(work: () => Result): Result {
   try {
     return work();
@@ -27,8 +27,8 @@ function withoutStack<Result>(work: () => Result): Result {
 }
 
 /**
- * Everything that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. Mistakes in the files are reported with file, line
- * and column, in previews too; in that case, nothing is registered.
+ * All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its
+ * file, line and column, in previews too, and then nothing is registered.
  *
  * @example
  * import { TenantSettings } from "pulumi-email-security";
@@ -42,7 +42,7 @@ export class TenantSettings extends pulumi.ComponentResource {
 
   /**
    * @param name the resource's name in the stack.
-   * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with all mistakes in the files.
+   * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
     const lists = withoutStack(() => readDeclaredLists(name, pulumi.getStack(), args));
@@ -52,7 +52,7 @@ export class TenantSettings extends pulumi.ComponentResource {
     const own = (kind: ResourceKind): pulumi.CustomResourceOptions => ({
       parent: this,
       ...(provider === undefined ? {} : { provider }),
-      // The alias migrates resources of the native plugin back without a write.
+      // What the native plugin has made of the same files is undone without a write.
       aliases: [{ type: nativeType(kind) }],
     });
     this.entries = new AllowDenyList(name, { ...lists.entries, ...told }, own("AllowDenyList"));
